@@ -1,0 +1,40 @@
+# `make demo` runs the main job on the embedded world; `make test` passes everything that guards main.
+# Both create the environment they need in $(VENV).
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+export OMP_WAIT_POLICY ?= passive
+
+.PHONY: help demo test check docs bench gpu-test clean
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(VENV)/ready ## the main job on the embedded world
+	$(BIN)/xerte demo
+
+check: $(VENV)/ready ## formatting, lint, types, who imports whom, generated docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m xerte.docs --check
+
+test: check ## everything that guards main
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+docs: $(VENV)/ready ## write the generated parts of the docs anew
+	$(BIN)/python -m xerte.docs
+
+bench: $(VENV)/ready ## timings of the parts that must be fast
+	$(BIN)/python -m benchmarks
+
+gpu-test: ## the tests that need a CUDA device, with the python at hand
+	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Forecasters beside xERTE, one small file each, under the same contract."""

@@ -1,0 +1,82 @@
+"""Ticks <-> dates. A time is an int32 number of ticks since an origin; the calendar says what that means."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from xerte.errors import InputError
+
+
+class Tick(StrEnum):
+    """A length of time. A STEP has no date: plain integers stay plain integers."""
+
+    SECOND = "second"
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "month"
+    YEAR = "year"
+    STEP = "step"
+
+
+_CODE = {Tick.SECOND: "s", Tick.MINUTE: "m", Tick.HOUR: "h", Tick.DAY: "D", Tick.MONTH: "M", Tick.YEAR: "Y"}
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """How a dataset's times read.
+
+    Attributes:
+        tick: what one step of the stored integers means (ICEWS counts hours).
+        origin: the date of time 0 in ISO form ("2014-01-01", "1830"); empty for plain steps.
+        unit: the rhythm of the data (ICEWS: day), the unit in which ages are measured and shown.
+        ticks_per_unit: how many ticks make one unit (ICEWS: 24).
+    """
+
+    tick: Tick
+    origin: str
+    unit: Tick
+    ticks_per_unit: int = 1
+
+    def format(self, time: int) -> str:
+        """The time as people write it: 2014-11-09, 2014-11-09T13, 1997, or the plain number."""
+        if self.tick is Tick.STEP:
+            return str(time)
+        moment = np.datetime64(self.origin, _CODE[self.tick]) + np.timedelta64(int(time), _CODE[self.tick])
+        unit = _CODE[self.unit]
+        coarse = moment.astype(f"datetime64[{unit}]")
+        return str(coarse) if coarse.astype(moment.dtype) == moment else str(moment)
+
+    def parse(self, text: str) -> int:
+        """The ticks of a date written in ISO form (or of a plain number where times are steps)."""
+        text = text.strip()
+        if self.tick is Tick.STEP:
+            try:
+                return int(text)
+            except ValueError:
+                raise InputError(f"{text!r} is not a time of this dataset: its times are whole numbers") from None
+        try:
+            moment = np.datetime64(text.removesuffix("Z"), _CODE[self.tick])
+            if np.isnat(moment):
+                raise ValueError(text)
+        except ValueError:
+            example = self.format(0)
+            raise InputError(f"{text!r} is not a date this dataset understands: write it like {example}") from None
+        return int((moment - np.datetime64(self.origin, _CODE[self.tick])).astype(np.int64))
+
+    def to_json(self) -> dict[str, str | int]:
+        """A plain dictionary for manifests."""
+        return {
+            "tick": self.tick.value,
+            "origin": self.origin,
+            "unit": self.unit.value,
+            "ticks_per_unit": self.ticks_per_unit,
+        }
+
+    @staticmethod
+    def from_json(value: dict[str, str | int]) -> "Calendar":
+        """The calendar that `to_json` described."""
+        return Calendar(
+            Tick(value["tick"]), str(value["origin"]), Tick(value["unit"]), int(value["ticks_per_unit"])
+        )

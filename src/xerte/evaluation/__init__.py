@@ -1,0 +1,1 @@
+"""The judge: filters, ranks, metrics, protocol. Knows no model."""

@@ -1,0 +1,1 @@
+"""Presets, registry, runs, tables."""

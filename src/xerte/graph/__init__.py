@@ -1,0 +1,1 @@
+"""From query to subgraph: the temporal index, samplers and inference graphs."""

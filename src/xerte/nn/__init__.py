@@ -1,0 +1,1 @@
+"""Pure tensors with parameters: encodings, attention, propagation."""
