@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import numpy.typing as npt
 
 from xerte.errors import InputError
 
@@ -43,9 +44,8 @@ class Calendar:
         """The time as people write it: 2014-11-09, 2014-11-09T13, 1997, or the plain number."""
         if self.tick is Tick.STEP:
             return str(time)
-        moment = np.datetime64(self.origin, _CODE[self.tick]) + np.timedelta64(int(time), _CODE[self.tick])
-        unit = _CODE[self.unit]
-        coarse = moment.astype(f"datetime64[{unit}]")
+        moment = self._origin() + np.asarray(int(time), f"timedelta64[{_CODE[self.tick]}]")
+        coarse = moment.astype(f"datetime64[{_CODE[self.unit]}]")
         return str(coarse) if coarse.astype(moment.dtype) == moment else str(moment)
 
     def parse(self, text: str) -> int:
@@ -57,13 +57,16 @@ class Calendar:
             except ValueError:
                 raise InputError(f"{text!r} is not a time of this dataset: its times are whole numbers") from None
         try:
-            moment = np.datetime64(text.removesuffix("Z"), _CODE[self.tick])
+            moment = np.asarray(text.removesuffix("Z"), f"datetime64[{_CODE[self.tick]}]")
             if np.isnat(moment):
                 raise ValueError(text)
         except ValueError:
             example = self.format(0)
             raise InputError(f"{text!r} is not a date this dataset understands: write it like {example}") from None
-        return int((moment - np.datetime64(self.origin, _CODE[self.tick])).astype(np.int64))
+        return int((moment - self._origin()).astype(np.int64))
+
+    def _origin(self) -> npt.NDArray[np.datetime64]:
+        return np.asarray(self.origin, f"datetime64[{_CODE[self.tick]}]")
 
     def to_json(self) -> dict[str, str | int]:
         """A plain dictionary for manifests."""
@@ -78,5 +81,5 @@ class Calendar:
     def from_json(value: dict[str, str | int]) -> "Calendar":
         """The calendar that `to_json` described."""
         return Calendar(
-            Tick(value["tick"]), str(value["origin"]), Tick(value["unit"]), int(value["ticks_per_unit"])
+            Tick(str(value["tick"])), str(value["origin"]), Tick(str(value["unit"])), int(value["ticks_per_unit"])
         )

@@ -49,8 +49,8 @@ class Vocabulary(TextColumn):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all names in their order: two vocabularies agree exactly when their fingerprints do."""
-        digest = hashlib.sha256(np.ascontiguousarray(self.offsets))
-        digest.update(np.ascontiguousarray(self.text))
+        digest = hashlib.sha256(self.offsets.tobytes())
+        digest.update(self.text.tobytes())
         return digest.hexdigest()
 
 
