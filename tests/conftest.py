@@ -1,0 +1,24 @@
+"""What every test may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+_BENCHMARKS = Path(os.environ.get("XERTE_BENCHMARKS", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def benchmarks() -> Path:
+    """The folder that holds icews14/, icews18/, icews0515/ and yago/ as published."""
+    if not (_BENCHMARKS / "icews14" / "train.txt").exists():
+        pytest.skip("the public benchmarks are not here: set XERTE_BENCHMARKS to the folder that holds icews14/ … yago/")
+    return _BENCHMARKS
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test keeps its data in a home of its own."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("XERTE_HOME", str(home))
+    return home
