@@ -1,0 +1,247 @@
+"""The temporal index: all facts and their reciprocals, so ordered that everything before t is one range."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xerte.data.facts import Facts
+from xerte.errors import InputError
+from xerte.segment import expand
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Directed edges, one row each: the fact (subject, relation, object, time) read from the subject's side.
+
+    Attributes:
+        relation: ids; a reciprocal (≥ R) where the fact was told from the other side.
+        object: the prior neighbour's entity.
+        time: ticks.
+        fact: row of the dataset's facts; facts added later count on from there.
+    """
+
+    relation: Tensor
+    object: Tensor
+    time: Tensor
+    fact: Tensor
+
+
+Column = dict[str, Tensor]
+
+
+class TemporalIndex:
+    """Prior edges of any (entity, time) in O(log degree), for whole batches, on CPU and GPU.
+
+    Two orders of the same 2F directed edges, both cut into one segment per entity:
+
+    * a *position* counts edges ordered by (entity, time, relation, object): the prior edges of (e, t) are one range;
+    * a *rank* counts edges ordered by (entity, relation, time, object): so are those of one relation.
+
+    Five int32 columns make 20 bytes per directed edge. Order and content never depend on how facts are numbered, so
+    an index with facts added or hidden equals the index built from the changed facts.
+
+    Facts are added or hidden without a rebuild: the segments of the entities they touch are written anew behind the
+    base columns, and `segment_start`, `segment_stop` point there. Base columns are shared and may be memory-mapped.
+    """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("relation", "object", "time", "fact", "by_relation")
+
+    def __init__(
+        self, base: Column, overlay: Column | None, start: Tensor, stop: Tensor, num_relations: int, num_facts: int
+    ) -> None:
+        self.base, self.overlay = base, overlay
+        self.segment_start, self.segment_stop = start, stop
+        self.num_entities, self.num_relations, self.num_facts = len(start), num_relations, num_facts
+        most = int((stop - start).max()) if len(start) else 0
+        self._halvings = most.bit_length()
+
+    @staticmethod
+    def build(
+        facts: Facts, num_entities: int, num_relations: int, device: torch.device | str = "cpu"
+    ) -> "TemporalIndex":
+        """Sorts all facts and their reciprocals once."""
+        ids = np.arange(len(facts), dtype=np.int32)
+        columns, degree = _sorted_segments(facts, ids, num_relations, num_entities)
+        stop = np.cumsum(degree)
+        base = {name: torch.from_numpy(column).to(device) for name, column in columns.items()}
+        start, end = torch.from_numpy(stop - degree).to(device), torch.from_numpy(stop).to(device)
+        return TemporalIndex(base, None, start, end, num_relations, len(facts))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the columns live."""
+        return self.segment_start.device
+
+    @property
+    def num_edges(self) -> int:
+        """Directed edges that can be seen: two for every fact."""
+        return int((self.segment_stop - self.segment_start).sum())
+
+    def to(self, device: torch.device | str) -> "TemporalIndex":
+        """The same index on another device."""
+        base = {name: column.to(device) for name, column in self.base.items()}
+        overlay = self.overlay and {name: column.to(device) for name, column in self.overlay.items()}
+        start, stop = self.segment_start.to(device), self.segment_stop.to(device)
+        return TemporalIndex(base, overlay, start, stop, self.num_relations, self.num_facts)
+
+    def prior(self, entity: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+        """Positions [start, stop) of the edges of each entity with t' < t, earliest first; int64 [n] each."""
+        start, stop = self.segment_start.index_select(0, entity), self.segment_stop.index_select(0, entity)
+        return start, self._first(start, stop, lambda position: self._take("time", position) < time)
+
+    def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+        """Ranks [start, stop) of the edges of each entity with that relation and t' < t; int64 [n] each."""
+        low, high = self.segment_start.index_select(0, entity), self.segment_stop.index_select(0, entity)
+
+        def relation_below(rank: Tensor) -> Tensor:
+            return self._take("relation", self.by_relation(rank)) < relation
+
+        def pair_below(rank: Tensor) -> Tensor:
+            position = self.by_relation(rank)
+            here = self._take("relation", position)
+            return (here < relation) | ((here == relation) & (self._take("time", position) < time))
+
+        start = self._first(low, high, relation_below)
+        return start, self._first(start, high, pair_below)
+
+    def by_relation(self, rank: Tensor) -> Tensor:
+        """The position of each rank; int64."""
+        return self._take("by_relation", rank).long()
+
+    def edges(self, position: Tensor) -> Edges:
+        """The edges at these positions; int64 columns."""
+        return Edges(*(self._take(name, position).long() for name in ("relation", "object", "time", "fact")))
+
+    def all_edges(self) -> tuple[Tensor, Edges]:
+        """Every edge that can be seen, with its subject: (subject, edges) ordered by (subject, time, …)."""
+        subject, position = expand(self.segment_start, self.segment_stop)
+        return subject, self.edges(position)
+
+    def facts(self) -> Facts:
+        """Every fact that can be seen, told in its own direction, in order of its number."""
+        subject, edges = self.all_edges()
+        own = edges.relation < self.num_relations
+        columns = (subject[own], edges.relation[own], edges.object[own], edges.time[own])
+        order = torch.argsort(edges.fact[own])
+        return Facts(*(column[order].to("cpu", torch.int32).numpy() for column in columns))
+
+    def with_facts(self, added: Facts | None = None, hidden: Facts | None = None) -> "TemporalIndex":
+        """The index with some facts more and some fewer, at the cost of the touched entities' degrees.
+
+        Raises:
+            InputError: a fact to hide is not there.
+        """
+        nothing = Facts.of([])
+        added, hidden = added or nothing, hidden or nothing
+        touched = np.unique(np.concatenate([added.subject, added.object, hidden.subject, hidden.object]))
+        if not len(touched):
+            return self
+        entity = torch.from_numpy(touched.astype(np.int64)).to(self.device)
+        kept, kept_id = self._facts_of(entity)
+        kept, kept_id = _without(kept, kept_id, hidden)
+        ids = np.arange(self.num_facts, self.num_facts + len(added), dtype=np.int32)
+        changed, ids = Facts.concat([kept, added]), np.concatenate([kept_id, ids])
+        columns, degree = _sorted_segments(changed, ids, self.num_relations, self.num_entities, touched)
+        num_base, num_before = len(self.base["time"]), 0 if self.overlay is None else len(self.overlay["time"])
+        columns["by_relation"] += np.int32(num_base + num_before)
+        fresh = {name: torch.from_numpy(column).to(self.device) for name, column in columns.items()}
+        if self.overlay is not None:
+            fresh = {name: torch.cat([self.overlay[name], column]) for name, column in fresh.items()}
+        length = torch.from_numpy(degree[touched]).to(self.device)
+        stop_of_touched = num_base + num_before + torch.cumsum(length, 0)
+        start, stop = self.segment_start.clone(), self.segment_stop.clone()
+        start[entity], stop[entity] = stop_of_touched - length, stop_of_touched
+        return TemporalIndex(self.base, fresh, start, stop, self.num_relations, self.num_facts + len(added))
+
+    def arrays(self) -> dict[str, npt.NDArray[np.integer]]:
+        """The columns of an index without overlay, to be written to disk."""
+        if self.overlay is not None:
+            raise ValueError("an index with added or hidden facts is not stored: build it from its facts")
+        bounds = np.append(self.segment_start.numpy(force=True), len(self.base["time"]))
+        return {"entity_start": bounds} | {name: self.base[name].numpy(force=True) for name in self.COLUMNS}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, npt.NDArray[np.integer]], num_relations: int) -> "TemporalIndex":
+        """The index whose columns `arrays` gave; memory-mapped arrays stay on disk."""
+        base = {name: torch.from_numpy(arrays[name]) for name in TemporalIndex.COLUMNS}
+        bounds = torch.from_numpy(np.ascontiguousarray(arrays["entity_start"], dtype=np.int64))
+        return TemporalIndex(base, None, bounds[:-1], bounds[1:], num_relations, len(base["time"]) // 2)
+
+    def _take(self, name: str, position: Tensor) -> Tensor:
+        base = self.base[name]
+        if self.overlay is None:
+            return base.index_select(0, position)
+        here = position < len(base)
+        overlay = self.overlay[name]
+        low = base.index_select(0, torch.where(here, position, 0)) if len(base) else overlay.new_zeros(len(position))
+        return torch.where(here, low, overlay.index_select(0, torch.where(here, 0, position - len(base))))
+
+    def _first(self, low: Tensor, high: Tensor, below: Callable[[Tensor], Tensor]) -> Tensor:
+        """The first place in [low, high) that is not below, or high: a binary search for all rows at once."""
+        if not self._halvings:
+            return low
+        for _ in range(self._halvings):
+            open_ = low < high
+            middle = torch.where(open_, (low + high) >> 1, 0)
+            up = open_ & below(middle)
+            low, high = torch.where(up, middle + 1, low), torch.where(open_ & ~up, middle, high)
+        return low
+
+    def _facts_of(self, entity: Tensor) -> tuple[Facts, npt.NDArray[np.int32]]:
+        """The facts that touch these entities, each once, and their numbers."""
+        row, position = expand(self.segment_start[entity], self.segment_stop[entity])
+        edges = self.edges(position)
+        turned = edges.relation >= self.num_relations
+        subject = torch.where(turned, edges.object, entity[row])
+        object = torch.where(turned, entity[row], edges.object)
+        relation = torch.where(turned, edges.relation - self.num_relations, edges.relation)
+        columns = [column.to("cpu", torch.int32).numpy() for column in (subject, relation, object, edges.time)]
+        fact, at = np.unique(edges.fact.to("cpu", torch.int32).numpy(), return_index=True)
+        return Facts(*(column[at] for column in columns)), fact
+
+
+def _sorted_segments(
+    facts: Facts,
+    ids: npt.NDArray[np.int32],
+    num_relations: int,
+    num_entities: int,
+    entities: npt.NDArray[np.int32] | None = None,
+) -> tuple[dict[str, npt.NDArray[np.int32]], npt.NDArray[np.int64]]:
+    """Both orders of the facts' directed edges, for all entities or only for some.
+
+    Returns:
+        The five columns, `by_relation` counted from this block's first edge, and every entity's degree in it.
+    """
+    subject = np.concatenate([facts.subject, facts.object])
+    object = np.concatenate([facts.object, facts.subject])
+    relation = np.concatenate([facts.relation, facts.relation + np.int32(num_relations)])
+    time, fact = np.concatenate([facts.time, facts.time]), np.concatenate([ids, ids])
+    if entities is not None:
+        wanted = np.zeros(num_entities, bool)
+        wanted[entities] = True
+        mine = wanted[subject]
+        subject, object, relation, time, fact = (c[mine] for c in (subject, object, relation, time, fact))
+    detail = relation.astype(np.int64) * num_entities + object
+    moment = time.astype(np.int64) - (int(time.min()) if len(time) else 0)
+    span = int(moment.max()) + 1 if len(time) else 1
+    order = np.lexsort((detail, subject * np.int64(span) + moment))
+    subject, object, relation, time, fact = (c[order] for c in (subject, object, relation, time, fact))
+    # Positions already ascend in (time, object) inside a segment: a stable sort by relation keeps that.
+    by_relation = np.argsort(subject * np.int64(2 * num_relations) + relation, kind="stable").astype(np.int32)
+    columns = {"relation": relation, "object": object, "time": time, "fact": fact, "by_relation": by_relation}
+    return columns, np.bincount(subject, minlength=num_entities).astype(np.int64)
+
+
+def _without(facts: Facts, ids: npt.NDArray[np.int32], hidden: Facts) -> tuple[Facts, npt.NDArray[np.int32]]:
+    """The facts and their numbers, less the hidden ones."""
+    rows, gone = (np.stack(part.columns(), axis=1).view("i4,i4,i4,i4")[:, 0] for part in (facts, hidden))
+    missing = gone[~np.isin(gone, rows)]
+    if len(missing):
+        raise InputError(f"cannot hide a fact that is not in the history: {missing[0].item()}")
+    kept = ~np.isin(rows, gone)
+    return facts[kept], ids[kept]

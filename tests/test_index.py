@@ -1,0 +1,121 @@
+"""The temporal index against a plain loop over facts."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xerte.data.facts import Facts
+from xerte.errors import InputError
+from xerte.graph.index import TemporalIndex
+from xerte.segment import expand
+
+E, R, T = 6, 3, 8
+
+Fact = tuple[int, int, int, int]
+fact = st.tuples(st.integers(0, E - 1), st.integers(0, R - 1), st.integers(0, E - 1), st.integers(0, T - 1))
+fact_lists = st.lists(fact, max_size=40, unique=True)
+
+
+def prior_by_loop(facts: list[Fact], entity: int, time: int, relation: int | None = None) -> list[tuple[int, int, int]]:
+    """The (relation, object, time) of every edge of an entity before a time."""
+    edges = [(r, o, t) for s, r, o, t in facts if s == entity] + [(r + R, s, t) for s, r, o, t in facts if o == entity]
+    return sorted(e for e in edges if e[2] < time and relation in (None, e[0]))
+
+
+def assert_answers_like(index: TemporalIndex, facts: list[Fact]) -> None:
+    """Asks for every entity, time and relation at once."""
+    grid = torch.cartesian_prod(torch.arange(E), torch.arange(2 * R), torch.arange(-1, T + 2))
+    entity, relation, time = grid.T.contiguous()
+    _, edges = index.all_edges()
+    assert len(edges.time) == 2 * len(facts)
+    for start, stop, of_relation in [
+        (*index.prior(entity, time), False),
+        (*index.prior_of_relation(entity, relation, time), True),
+    ]:
+        row, place = expand(start, stop)
+        found = index.edges(index.by_relation(place) if of_relation else place)
+        answers: dict[int, list[tuple[int, int, int]]] = {i: [] for i in range(len(grid))}
+        columns = (row, found.relation, found.object, found.time)
+        for i, r, o, t in zip(*(column.tolist() for column in columns), strict=True):
+            answers[i].append((r, o, t))
+        for i, (e, r, t) in enumerate(grid.tolist()):
+            assert sorted(answers[i]) == prior_by_loop(facts, e, t, r if of_relation else None)
+            assert [edge[2] for edge in answers[i]] == sorted(edge[2] for edge in answers[i])
+
+
+def build(facts: list[Fact]) -> TemporalIndex:
+    return TemporalIndex.build(Facts.of(facts), E, R)
+
+
+@settings(deadline=None, max_examples=30)
+@given(fact_lists)
+def test_prior_edges_are_those_strictly_before(facts: list[Fact]) -> None:
+    assert_answers_like(build(facts), facts)
+
+
+@settings(deadline=None, max_examples=40)
+@given(fact_lists, st.data())
+def test_overlay_answers_like_a_rebuilt_index(facts: list[Fact], data: st.DataObject) -> None:
+    index, current = build(facts), list(facts)
+    for _ in range(2):  # an overlay on an overlay too
+        added = [f for f in data.draw(fact_lists) if f not in current]
+        hidden = data.draw(st.lists(st.sampled_from(current), unique=True)) if current else []
+        index = index.with_facts(Facts.of(added), Facts.of(hidden))
+        current = [f for f in current if f not in hidden] + added
+        rebuilt = build(current)
+        assert index.num_edges == rebuilt.num_edges == 2 * len(current)
+        assert_answers_like(index, current)
+        # not only the same edges: the same order, so that nothing downstream can tell the two apart
+        (subject, mine), (other_subject, other) = index.all_edges(), rebuilt.all_edges()
+        for a, b in [(subject, other_subject), (mine.relation, other.relation), (mine.object, other.object)]:
+            assert torch.equal(a, b)
+
+
+@settings(deadline=None, max_examples=30)
+@given(fact_lists)
+def test_every_edge_knows_its_fact(facts: list[Fact]) -> None:
+    subject, edges = build(facts).all_edges()
+    for s, r, o, t, f in zip(*(c.tolist() for c in (subject, *vars(edges).values())), strict=True):
+        assert facts[f] == ((s, r, o, t) if r < R else (o, r - R, s, t))
+    assert sorted(edges.fact.tolist()) == sorted(2 * list(range(len(facts))))
+
+
+def test_facts_come_back_as_they_went_in() -> None:
+    facts: list[Fact] = [(0, 1, 2, 5), (2, 0, 1, 3), (1, 2, 1, 4)]
+    for before, after in zip(Facts.of(facts).columns(), build(facts).facts().columns(), strict=True):
+        assert np.array_equal(before, after)
+
+
+def test_added_facts_are_numbered_on() -> None:
+    index = build([(0, 0, 1, 2)]).with_facts(Facts.of([(0, 0, 1, 3)]))
+    _, edges = index.all_edges()
+    assert sorted(set(edges.fact.tolist())) == [0, 1]
+
+
+def test_hiding_what_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match=r"not in the history: \(0, 0, 1, 7\)"):
+        build([(0, 0, 1, 2)]).with_facts(hidden=Facts.of([(0, 0, 1, 7)]))
+
+
+def test_twenty_bytes_per_directed_edge() -> None:
+    index = build([(i % E, i % R, (i + 1) % E, i % T) for i in range(30)])
+    assert sum(column.nbytes for column in index.base.values()) == 20 * index.num_edges
+
+
+def test_arrays_make_the_same_index() -> None:
+    facts: list[Fact] = [(0, 1, 2, 5), (2, 0, 1, 3), (1, 2, 1, 4)]
+    index = TemporalIndex.from_arrays(build(facts).arrays(), R)
+    assert_answers_like(index, facts)
+    with pytest.raises(ValueError, match="added or hidden"):
+        index.with_facts(Facts.of([(0, 0, 1, 2)])).arrays()
+
+
+@pytest.mark.gpu
+def test_gpu_answers_like_cpu() -> None:
+    facts: list[Fact] = [(i % E, i % R, (i * i) % E, i % T) for i in range(60)]
+    index = build(list(dict.fromkeys(facts)))
+    entity, time = torch.arange(E).repeat(T), torch.arange(T).repeat_interleave(E)
+    for a, b in zip(index.prior(entity, time), index.to("cuda").prior(entity.cuda(), time.cuda()), strict=True):
+        assert torch.equal(a, b.cpu())
