@@ -1,0 +1,113 @@
+"""The way through a split: ask, judge, go on, in time order."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.errors import InputError, XerteError
+from xerte.evaluation.filters import Filters
+from xerte.evaluation.metrics import Evaluation, Mask
+from xerte.evaluation.protocol import Protocol, both_directions
+from xerte.evaluation.ranks import Ranks, rank
+from xerte.forecaster import Forecaster, Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.types import Split
+
+CELLS = 1 << 22
+"""Scores held at once unless a batch size is given: enough to keep the machine busy, small enough for any."""
+
+
+def evaluate(
+    forecaster: Forecaster,
+    dataset: Dataset,
+    split: Split = Split.TEST,
+    history: TemporalIndex | None = None,
+    batch_size: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """Asks two questions about every fact of a split and ranks the answers.
+
+    Args:
+        forecaster: the judged; only its name and its scores are known here.
+        dataset: all its facts make the filters and, unless given, the history.
+        split: whose facts are asked about.
+        history: the dataset's index where it is at hand already; its device is where the judge works.
+        batch_size: questions asked at once; never changes a rank.
+        progress: called with (questions done, questions in all) after every batch.
+
+    Raises:
+        InputError: the split is empty.
+        XerteError: the forecaster's scores cannot be ranked.
+    """
+    facts = both_directions(dataset.split(split), dataset.relations)
+    if not len(facts):
+        raise InputError(f"the {split} split of {dataset.name} holds no facts: there is nothing to evaluate")
+    if history is None:
+        history = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
+    started = time.perf_counter()
+    protocol, filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
+    queries = Queries.of(facts).to(history.device)
+    answer = torch.from_numpy(facts.object.astype(np.int64)).to(history.device)
+    batch_size = batch_size or max(1, min(1024, CELLS // dataset.num_entities))
+    parts: list[list[Ranks]] = []
+    reached: list[Tensor] = []
+    for start in range(0, len(queries), batch_size):
+        rows = slice(start, start + batch_size)
+        batch, goal = queries[rows], answer[rows]
+        with torch.no_grad():
+            scores = forecaster.forecast(history, batch)
+        _check(forecaster.name, scores, (len(batch), dataset.num_entities))
+        parts.append(rank(scores, goal, [filters.others(filter, batch, goal) for filter in protocol.filters]))
+        reached.append(scores.reached.gather(1, goal[:, None])[:, 0])
+        if progress is not None:
+            progress(start + len(batch), len(queries))
+    columns = zip(protocol.filters, zip(*parts, strict=True), strict=True)
+    ranks = {filter: _joined(ranks) for filter, ranks in columns}
+    first = dataset.rows(split).start
+    seen = dataset.seen_in_train()
+    return Evaluation(
+        forecaster=forecaster.name,
+        protocol=protocol,
+        fact=first + np.arange(len(facts), dtype=np.int64) // 2,
+        relation=facts.relation.astype(np.int64),
+        answer=facts.object.astype(np.int64),
+        reached=torch.cat(reached).numpy(force=True),
+        seen=seen[facts.subject] & seen[facts.object],
+        recurring=np.repeat(_happened_before(dataset, dataset.split(split)), 2),
+        ranks=ranks,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _joined(parts: tuple[Ranks, ...]) -> Ranks:
+    return Ranks(torch.cat([part.best for part in parts]).cpu(), torch.cat([part.worst for part in parts]).cpu())
+
+
+def _check(name: str, scores: Scores, shape: tuple[int, int]) -> None:
+    """Refuses what cannot be ranked: a wrong shape, or a reached candidate whose score is not a number."""
+    for tensor in (scores.scores, scores.reached):
+        if tensor.shape != shape:
+            raise XerteError(f"{name} returned {tuple(tensor.shape)} scores where {shape} were asked for")
+    # One cheap sum tells whether any score is NaN (or infinite); only then are they looked at one by one.
+    if not bool(scores.scores.sum().isfinite()) and bool((scores.scores.isnan() & scores.reached).any()):
+        raise XerteError(f"{name} scored a candidate with NaN: a forecaster must give a number or not reach it")
+
+
+def _happened_before(dataset: Dataset, asked: Facts) -> Mask:
+    """Whether the same (subject, relation, object) is in the dataset at an earlier time."""
+
+    def triple(facts: Facts) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        subject, relation, object, _ = (column.astype(np.int64) for column in facts.columns())
+        key: np.ndarray[tuple[int], np.dtype[np.int64]] = subject * dataset.num_relations + relation
+        return key * dataset.num_entities + object
+
+    known, place = np.unique(triple(dataset.facts), return_inverse=True)
+    earliest = np.full(len(known), np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(earliest, place, dataset.facts.time)
+    before: Mask = earliest[np.searchsorted(known, triple(asked))] < asked.time
+    return before
