@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test check docs bench gpu-test clean
+.PHONY: help demo test check coverage docs bench gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -26,6 +26,10 @@ check: $(VENV)/ready ## formatting, lint, types, who imports whom, generated doc
 
 test: check ## everything that guards main
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation fall below 95 %
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
+	$(BIN)/coverage report --fail-under=95 --include='src/xerte/data/*,src/xerte/graph/*,src/xerte/evaluation/*'
 
 docs: $(VENV)/ready ## write the generated parts of the docs anew
 	$(BIN)/python -m xerte.docs
