@@ -1,5 +1,6 @@
 """Ticks <-> dates. A time is an int32 number of ticks since an origin; the calendar says what that means."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +21,14 @@ class Tick(StrEnum):
     YEAR = "year"
     STEP = "step"
 
+
+_ISO = re.compile(
+    r"(?P<local>\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?)?)?)?)"
+    r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d\d)(:?(?P<minutes>\d\d))?)?",
+    re.ASCII,
+)
+_LONGEST_DATE = len("2014-11-09")
+_INT32 = np.iinfo(np.int32)
 
 _CODE = {Tick.SECOND: "s", Tick.MINUTE: "m", Tick.HOUR: "h", Tick.DAY: "D", Tick.MONTH: "M", Tick.YEAR: "Y"}
 
@@ -49,21 +58,33 @@ class Calendar:
         return str(coarse) if coarse.astype(moment.dtype) == moment else str(moment)
 
     def parse(self, text: str) -> int:
-        """The ticks of a date written in ISO form (or of a plain number where times are steps)."""
+        """The ticks of a date written in ISO form (or of a plain number where times are steps).
+
+        A datetime with a zone is converted to UTC; one without is UTC. Anything finer than a tick is refused:
+        2014-11-09T13:30 is no time of a calendar of days.
+        """
         text = text.strip()
-        if self.tick is Tick.STEP:
-            try:
-                return int(text)
-            except ValueError:
-                raise InputError(f"{text!r} is not a time of this dataset: its times are whole numbers") from None
+        ticks = self._step(text) if self.tick is Tick.STEP else self._ticks(text)
+        if not _INT32.min <= ticks <= _INT32.max:
+            raise InputError(f"{text!r} is too far away: this dataset counts {self.tick}s from {self.origin or 0}")
+        return ticks
+
+    def _step(self, text: str) -> int:
         try:
-            moment = np.asarray(text.removesuffix("Z"), f"datetime64[{_CODE[self.tick]}]")
-            if np.isnat(moment):
-                raise ValueError(text)
+            return int(text)
+        except ValueError:
+            raise InputError(f"{text!r} is not a time of this dataset: its times are whole numbers") from None
+
+    def _ticks(self, text: str) -> int:
+        try:
+            moment = _utc(text)
         except ValueError:
             example = self.format(0)
             raise InputError(f"{text!r} is not a date this dataset understands: write it like {example}") from None
-        return int((moment - self._origin()).astype(np.int64))
+        whole = moment.astype(f"datetime64[{_CODE[self.tick]}]")
+        if whole.astype(moment.dtype) != moment:
+            raise InputError(f"{text!r} is finer than the times of this dataset, which are {self.tick}s: write {whole}")
+        return int((whole - self._origin()).astype(np.int64))
 
     def _origin(self) -> npt.NDArray[np.datetime64]:
         return np.asarray(self.origin, f"datetime64[{_CODE[self.tick]}]")
@@ -83,3 +104,12 @@ class Calendar:
         return Calendar(
             Tick(str(value["tick"])), str(value["origin"]), Tick(str(value["unit"])), int(value["ticks_per_unit"])
         )
+
+
+def _utc(text: str) -> npt.NDArray[np.datetime64]:
+    match = _ISO.fullmatch(text)
+    if match is None or (match["zone"] and len(match["local"]) <= _LONGEST_DATE):
+        raise ValueError(text)
+    minutes = 60 * int(match["hours"] or 0) + int(match["minutes"] or 0)
+    offset = np.timedelta64(-minutes if match["sign"] == "-" else minutes, "m")
+    return np.asarray(np.datetime64(match["local"], "us") - offset)

@@ -1,0 +1,103 @@
+"""Ticks <-> dates."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xerte.data.calendar import Calendar, Tick
+from xerte.errors import InputError
+
+ICEWS14 = Calendar(Tick.HOUR, "2014-01-01", Tick.DAY, 24)
+DAYS = Calendar(Tick.DAY, "2014-01-01", Tick.DAY)
+SECONDS = Calendar(Tick.SECOND, "2014-01-01", Tick.SECOND)
+YAGO = Calendar(Tick.YEAR, "1830", Tick.YEAR)
+MONTHS = Calendar(Tick.MONTH, "2014-01", Tick.MONTH)
+STEPS = Calendar(Tick.STEP, "", Tick.STEP)
+
+
+@pytest.mark.parametrize(
+    ("calendar", "text", "ticks"),
+    [
+        (ICEWS14, "2014-11-09", 312 * 24),
+        (ICEWS14, " 2014-11-09 ", 312 * 24),
+        (ICEWS14, "2014-11-09T13", 312 * 24 + 13),
+        (ICEWS14, "2014-11-09 13:00", 312 * 24 + 13),
+        (ICEWS14, "2014-11-09T13:00Z", 312 * 24 + 13),
+        (ICEWS14, "2014-11-09T13:00+02:00", 312 * 24 + 11),
+        (ICEWS14, "2014-11-09T13:30+0530", 312 * 24 + 8),
+        (ICEWS14, "2014-11-09T23-05", 313 * 24 + 4),
+        (ICEWS14, "2013-12-31T23", -1),
+        (DAYS, "2014-11-09", 312),
+        (DAYS, "2014-11-09T00:00:00.000", 312),
+        (DAYS, "2014-11-09T02:00+02:00", 312),
+        (DAYS, "2014-02", 31),
+        (DAYS, "2015", 365),
+        (SECONDS, "2014-01-01T00:01:05", 65),
+        (YAGO, "1997", 167),
+        (YAGO, "1997-01-01", 167),
+        (MONTHS, "2015-03", 14),
+        (MONTHS, "2015-03-01", 14),
+        (STEPS, "-17", -17),
+    ],
+)
+def test_parse(calendar: Calendar, text: str, ticks: int) -> None:
+    assert calendar.parse(text) == ticks
+
+
+@pytest.mark.parametrize(
+    ("calendar", "text", "why"),
+    [
+        (DAYS, "2014-11-09T13:30", "finer than the times of this dataset, which are days: write 2014-11-09"),
+        (DAYS, "2014-11-09T00:00+02:00", "finer"),
+        (ICEWS14, "2014-11-09T13:30", "hours: write 2014-11-09T13"),
+        (SECONDS, "2014-11-09T13:30:00.5", "finer"),
+        (YAGO, "1997-05-03", "years: write 1997"),
+        (MONTHS, "2014-11-09", "months: write 2014-11"),
+        (DAYS, "2014-02-30", "write it like 2014-01-01"),
+        (DAYS, "2014-13", "write it like 2014-01-01"),
+        (DAYS, "2014-11-09+02:00", "write it like"),
+        (DAYS, "2014-1-5", "write it like"),
+        (DAYS, "today", "write it like"),
+        (DAYS, "NaT", "write it like"),
+        (DAYS, "", "write it like"),
+        (STEPS, "2014-11-09", "whole numbers"),
+        (STEPS, "3000000000", "too far away"),
+        (SECONDS, "2444-01-01", "too far away"),
+    ],
+)
+def test_refusals_say_what_to_write(calendar: Calendar, text: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        calendar.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("calendar", "ticks", "text"),
+    [(ICEWS14, 312 * 24, "2014-11-09"), (ICEWS14, 7, "2014-01-01T07"), (YAGO, 167, "1997"), (STEPS, 5, "5")],
+)
+def test_format(calendar: Calendar, ticks: int, text: str) -> None:
+    assert calendar.format(ticks) == text
+
+
+@given(
+    st.datetimes(datetime(1960, 1, 1), datetime(2060, 1, 1)).map(lambda moment: moment.replace(microsecond=0)),
+    st.integers(-14 * 60, 14 * 60),
+)
+def test_a_zone_is_converted_to_utc(moment: datetime, offset: int) -> None:
+    there = moment.replace(tzinfo=timezone(timedelta(minutes=offset)))
+    expected = there - datetime(2014, 1, 1, tzinfo=UTC)
+    assert SECONDS.parse(there.isoformat()) == expected // timedelta(seconds=1)
+    assert SECONDS.parse(moment.isoformat()) == (moment.replace(tzinfo=UTC) - datetime(2014, 1, 1, tzinfo=UTC)) // (
+        timedelta(seconds=1)
+    )
+
+
+@given(st.sampled_from([ICEWS14, DAYS, SECONDS, YAGO, MONTHS, STEPS]), st.integers(-1500, 7000))
+def test_what_is_formatted_can_be_parsed(calendar: Calendar, ticks: int) -> None:
+    assert calendar.parse(calendar.format(ticks)) == ticks
+
+
+@pytest.mark.parametrize("calendar", [ICEWS14, YAGO, STEPS])
+def test_json_round_trip(calendar: Calendar) -> None:
+    assert Calendar.from_json(calendar.to_json()) == calendar
