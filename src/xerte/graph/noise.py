@@ -1,0 +1,42 @@
+"""Noise that is a function of content: the same draw for the same (seed, query, node, edge), whatever else is asked.
+
+Sampling has no random state. Every random number is a hash of what it is drawn for, so a forecast is the same alone,
+in any batch and on any device. Integer arithmetic wraps around at 64 bits on CPU and GPU alike.
+"""
+
+import torch
+from torch import Tensor
+
+_GOLDEN = -7046029254386353131  # 2^64 / golden ratio, the odd step of splitmix64, as a signed number
+_MIX_1, _MIX_2 = -4658895280553007687, -7723592293110705685  # the multipliers of splitmix64's finaliser
+
+
+def _shift(x: Tensor, bits: int) -> Tensor:
+    """x >>> bits: a shift that fills with zeros."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def mix(x: Tensor) -> Tensor:
+    """A bijection of int64 in which every bit of x moves every bit of the result (splitmix64's finaliser)."""
+    x = (x ^ _shift(x, 30)) * _MIX_1
+    x = (x ^ _shift(x, 27)) * _MIX_2
+    return x ^ _shift(x, 31)
+
+
+def combine(*parts: Tensor | int) -> Tensor:
+    """One int64 hash of several integers, in their order; tensors broadcast."""
+    state: Tensor = torch.zeros((), dtype=torch.int64)
+    for part in parts:
+        value = part if isinstance(part, Tensor) else torch.tensor(part)
+        state = mix(state.to(value.device) * 3 + value * _GOLDEN + 1)
+    return state
+
+
+def uniform(hashed: Tensor) -> Tensor:
+    """Hashes as numbers in (0, 1), float64: the top 53 bits, centred."""
+    return (_shift(hashed, 11).double() + 0.5) * 2.0**-53
+
+
+def exponential(hashed: Tensor) -> Tensor:
+    """Hashes as draws of Exp(1), float64."""
+    return -torch.log(uniform(hashed))

@@ -1,0 +1,136 @@
+"""Sampling: exact in distribution, blind to the future, a function of content alone."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xerte.data.facts import Facts
+from xerte.graph.index import TemporalIndex
+from xerte.graph.noise import combine, uniform
+from xerte.graph.sampler import Sampler, Sampling
+
+Weights = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+def weights(strategy: Sampling, times: list[int], now: int) -> Weights:
+    """The paper's three distributions, unnormalised."""
+    t = np.array(times, float)
+    return {
+        Sampling.UNIFORM: np.ones(len(t)),
+        Sampling.EXPONENTIAL: np.exp((t - now) / 4.0) + 1e-9,
+        Sampling.LINEAR: t + 1,
+    }[strategy]
+
+
+def star(times: list[int]) -> TemporalIndex:
+    """Entity 0 linked once to each of the entities 1 … n, at these times."""
+    facts = Facts.of([(0, 0, i + 1, t) for i, t in enumerate(times)])
+    return TemporalIndex.build(facts, len(times) + 1, 1)
+
+
+def draw(
+    index: TemporalIndex, sampler: Sampler, time: int, rounds: int
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """[rounds, N]: the neighbours drawn in independent rounds for the node (0, time)."""
+    nodes = torch.zeros(rounds, dtype=torch.int64)
+    row, position = sampler.sample(index, nodes, nodes + time, combine(torch.arange(rounds), 7))
+    assert torch.equal(row, torch.arange(rounds).repeat_interleave(sampler.size))
+    result: np.ndarray[tuple[int, int], np.dtype[np.int64]] = index.edges(position).object.view(rounds, -1).numpy()
+    return result
+
+
+def plain_loop(weight: Weights, size: int, rounds: int) -> list[list[int]]:
+    """Draws one after the other, each in proportion to what is left."""
+    rng = np.random.default_rng(1)
+    out = []
+    for _ in range(rounds):
+        left, drawn = weight.copy(), []
+        for _ in range(size):
+            i = int(rng.choice(len(left), p=left / left.sum()))
+            drawn.append(i + 1)
+            left[i] = 0
+        out.append(drawn)
+    return out
+
+
+@pytest.mark.parametrize("strategy", [Sampling.UNIFORM, Sampling.EXPONENTIAL, Sampling.LINEAR])
+@pytest.mark.parametrize("degree", [7, 60])  # within the racing block of 8 N = 24 edges, and with a stream behind it
+def test_drawn_like_a_plain_loop_draws(strategy: Sampling, degree: int) -> None:
+    times = sorted(np.random.default_rng(0).integers(0, 40, degree).tolist())
+    rounds, size = 6000, 3
+    drawn = draw(star(times), Sampler(strategy, size, scale=4.0), 40, rounds)
+    assert all(len(set(row)) == size for row in drawn.tolist())
+    expected = plain_loop(weights(strategy, times, 40), size, rounds)
+    mine = np.bincount(drawn.ravel(), minlength=degree + 1) / rounds
+    theirs = np.bincount(np.ravel(expected), minlength=degree + 1) / rounds
+    spread = np.sqrt((mine + theirs) / rounds) + 1e-3
+    assert np.all(np.abs(mine - theirs) < 4.5 * spread)
+    # pairs too: two of the latest edges together
+    last = degree
+    both = np.mean([last in row and last - 1 in row for row in drawn.tolist()])
+    both_expected = np.mean([last in row and last - 1 in row for row in expected])
+    assert abs(both - both_expected) < 4.5 * np.sqrt((both + both_expected) / rounds) + 1e-3
+
+
+def test_a_hub_with_most_of_its_weight_far_behind() -> None:
+    """50,000 edges long ago and few recent ones: the stream decides most draws, at the same cost."""
+    times = [0] * 50_000 + [1000] * 5
+    drawn = draw(star(times), Sampler(Sampling.EXPONENTIAL, 8, scale=4.0), 1001, 400)
+    recent = (drawn > 50_000).sum(axis=1)
+    assert np.all(recent == 5)  # weight e^-0.25 against 1e-9
+    old = drawn[drawn <= 50_000]
+    assert len(np.unique(old)) > 0.97 * len(old) * (1 - len(old) / 2 / 50_000)
+    assert abs(old.mean() - 25_000) < 4 * 50_000 / np.sqrt(12 * len(old))
+
+
+def test_last_takes_the_latest() -> None:
+    assert draw(star([5, 6, 7, 8, 9]), Sampler(Sampling.LAST, 2), 9, 1).tolist() == [[3, 4]]
+
+
+def test_with_replacement_repeats() -> None:
+    drawn = draw(star(list(range(6))), Sampler(Sampling.UNIFORM, 5, replacement=True), 9, 500)
+    assert any(len(set(row)) < 5 for row in drawn.tolist())
+    share = np.bincount(drawn.ravel(), minlength=7)[1:] / drawn.size
+    assert np.all(np.abs(share - 1 / 6) < 0.03)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 3), st.integers(0, 9)), unique=True),
+    st.sampled_from(list(Sampling)),
+    st.integers(0, 9),
+    st.data(),
+)
+def test_what_is_drawn_depends_on_the_past_of_the_node_alone(
+    facts: list[tuple[int, int, int, int]], strategy: Sampling, time: int, data: st.DataObject
+) -> None:
+    sampler = Sampler(strategy, 2, scale=2.0)
+    past = [fact for fact in facts if fact[3] < time]
+
+    def drawn(known: list[tuple[int, int, int, int]], entities: list[int]) -> list[list[tuple[int, ...]]]:
+        index = TemporalIndex.build(Facts.of(known), 4, 2)
+        entity = torch.tensor(entities)
+        row, position = sampler.sample(index, entity, torch.full_like(entity, time), combine(entity, 5))
+        edges = index.edges(position)
+        columns = [column.tolist() for column in (edges.relation, edges.object, edges.time)]
+        return [
+            [e for i, e in zip(row.tolist(), zip(*columns, strict=True), strict=True) if i == n]
+            for n in range(len(entities))
+        ]
+
+    batch = drawn(facts, [0, 1, 2, 3])
+    assert all(edge[2] < time for edges in batch for edge in edges)
+    assert drawn(data.draw(st.permutations(past)), [0, 1, 2, 3]) == batch
+    assert drawn(facts, [2])[0] == batch[2]
+    for entity, edges in enumerate(batch):
+        degree = sum((s == entity) + (o == entity) for s, _, o, _ in past)
+        assert len(edges) == len(set(edges)) == min(2, degree)
+
+
+def test_noise_is_even() -> None:
+    u = uniform(combine(torch.arange(200_000), 3)).numpy()
+    counts, _ = np.histogram(u, bins=50, range=(0, 1))
+    assert ((counts - 4000) ** 2 / 4000).sum() < 100
+    assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 0.01
