@@ -1,0 +1,206 @@
+"""Recurrence: what happened before happens again. Training-free, the floor any model must clear."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.errors import CheckpointError
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.segment import expand, segment_sum
+from xerte.types import Split
+
+FALLBACK = 1e-6
+"""The weight of the relation's own habits: they order what recurrence does not reach, and break its ties."""
+
+DECAYS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 3.0)
+"""The powers to choose from: 0 counts all facts alike, 3 listens almost only to the latest."""
+
+PATIENCE = 100
+"""How many average questions every relation is credited with: few of its own do not yet make a habit of its own."""
+
+_CHUNK = 2048
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The facts that speak for an answer, heaviest first; their weights sum to its score.
+
+    Attributes:
+        fact: ids of the facts; int64 [n].
+        weight: float64 [n].
+    """
+
+    fact: Tensor
+    weight: Tensor
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """score(o | s, r, t) = Σ ((t − t') / unit)^(−decay_r) over facts (s, r, o, t') + ε · share of r's facts about o.
+
+    Both terms read only t' < t. An entity is reached when the relation had it as its object before.
+
+    Attributes:
+        decay: the power for every relation and its reciprocal, 2R of them.
+        ticks_per_unit: the calendar's, so that ages are in days, years, …
+    """
+
+    decay: tuple[float, ...]
+    ticks_per_unit: int
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        return "recurrence"
+
+    @staticmethod
+    def fit(dataset: Dataset) -> "Recurrence":
+        """Chooses every relation's decay on the validation facts; the test facts are not read."""
+        known = Facts.concat([dataset.split(Split.TRAIN), dataset.split(Split.VALID)])
+        history = TemporalIndex.build(known, dataset.num_entities, dataset.num_relations)
+        quality = _reciprocal_ranks(history, dataset.split(Split.VALID), dataset.calendar.ticks_per_unit)
+        asked = max(1, 2 * dataset.sizes[1])
+        credited = quality + PATIENCE * quality.sum(1, keepdim=True) / asked
+        # Where nothing speaks for any decay, the middle of the grid is as good as another and harms least.
+        best = credited.argmax(0) if len(dataset.split(Split.VALID)) else torch.full_like(quality[0], 3).long()
+        return Recurrence(tuple(DECAYS[i] for i in best.tolist()), dataset.calendar.ticks_per_unit)
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        """Scores every entity as the answer of every question; float64, so that the small fallback is not lost."""
+        count = _popularity(history, queries)
+        row, object, age = _recurrences(history, queries, self.ticks_per_unit)
+        decay = torch.tensor(self.decay, dtype=torch.float64, device=history.device)
+        weight = age ** -decay.index_select(0, queries.relation.index_select(0, row))
+        scores = count * (FALLBACK / count.sum(1, keepdim=True).clamp(min=1))
+        scores.view(-1).index_add_(0, row * history.num_entities + object, weight)
+        return Scores(scores, count > 0)
+
+    def evidence(self, history: TemporalIndex, query: Queries, answer: int) -> Evidence:
+        """The facts counted for one answer of one question: those of the relation about it, whoever the subject."""
+        assert len(query) == 1
+        opposite = (query.relation + history.num_relations) % (2 * history.num_relations)
+        _, rank = expand(*history.prior_of_relation(torch.full_like(query.subject, answer), opposite, query.time))
+        edges = history.edges(history.by_relation(rank))
+        age = (query.time - edges.time).double() / self.ticks_per_unit
+        own = torch.where(edges.object == query.subject, age ** -self.decay[int(query.relation)], 0.0)
+        everybody = int(_popularity(history, query).sum())
+        weight = own + FALLBACK / max(1, everybody)
+        order = torch.argsort(weight, descending=True, stable=True)
+        return Evidence(edges.fact[order], weight[order])
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters as a plain dictionary."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> "Recurrence":
+        """The forecaster that `to_json` described.
+
+        Raises:
+            CheckpointError: it is not such a description.
+        """
+        try:
+            return Recurrence(tuple(float(power) for power in value["decay"]), int(value["ticks_per_unit"]))
+        except (KeyError, TypeError, ValueError):
+            raise CheckpointError("these are not the parameters of a recurrence forecaster") from None
+
+
+def _recurrences(history: TemporalIndex, queries: Queries, ticks_per_unit: int) -> tuple[Tensor, Tensor, Tensor]:
+    """(row, object, age) of every earlier fact with a question's subject and relation; ages float64, in units."""
+    row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.time))
+    edges = history.edges(history.by_relation(rank))
+    age = (queries.time.index_select(0, row) - edges.time).double() / ticks_per_unit
+    return row, edges.object, age
+
+
+@dataclass(frozen=True)
+class _ByRelation:
+    """The objects of all directed facts, ordered by (relation, time)."""
+
+    key: Tensor
+    object: Tensor
+    span: int
+    first: int
+
+
+_by_relation: WeakKeyDictionary[TemporalIndex, _ByRelation] = WeakKeyDictionary()
+"""One sort per history: an index never changes, so what is read off it may be kept as long as it lives."""
+
+
+def _ordered(history: TemporalIndex) -> _ByRelation:
+    known = _by_relation.get(history)
+    if known is None:
+        _, edges = history.all_edges()
+        first, last = (int(edges.time.min()), int(edges.time.max())) if len(edges.time) else (0, 0)
+        span = last - first + 2
+        key, order = torch.sort(edges.relation * span + edges.time - first, stable=True)
+        known = _by_relation[history] = _ByRelation(key, edges.object[order], span, first)
+    return known
+
+
+def _popularity(history: TemporalIndex, queries: Queries) -> Tensor:
+    """count[q, o]: how many facts with question q's relation and object o came before its time; float64 [Q, E].
+
+    Questions with one relation and time share a row. A relation's rows ascend in time and each only counts what is
+    new since the row before, so every fact is counted once however many times are asked about.
+    """
+    facts = _ordered(history)
+    # A time beyond the last fact sees all of them, one before the first none.
+    moment = (queries.time - facts.first).clamp(0, facts.span - 1)
+    wanted, place = torch.unique(queries.relation * facts.span + moment, return_inverse=True)
+    relation = wanted // facts.span
+    stop = torch.searchsorted(facts.key, wanted)
+    opens = torch.ones_like(relation, dtype=torch.bool)
+    opens[1:] = relation[1:] != relation[:-1]
+    before = torch.cat([stop[:1], stop[:-1]])
+    start = torch.where(opens, torch.searchsorted(facts.key, relation * facts.span), before)
+    row, position = expand(start, stop)
+    cell = row * history.num_entities + facts.object.index_select(0, position)
+    fresh = torch.bincount(cell, minlength=len(wanted) * history.num_entities).view(len(wanted), -1)
+    total = fresh.cumsum(0)
+    # The running total crosses from one relation to the next: take away what stood before the relation's first row.
+    opening = torch.cummax(torch.where(opens, torch.arange(len(wanted), device=stop.device), 0), 0).values
+    count = total - (total - fresh).index_select(0, opening)
+    return count.index_select(0, place).double()
+
+
+def _reciprocal_ranks(history: TemporalIndex, facts: Facts, ticks_per_unit: int) -> Tensor:
+    """For every decay and relation, the sum of 1 / rank over these facts' questions, both directions; [decays, 2R].
+
+    Candidates are the recurring objects only (the fallback does not depend on the decay). Other true answers of the
+    same question and time are not counted against an answer; ties count half.
+    """
+    R, E = history.num_relations, history.num_entities
+    subject, relation, object, time = (torch.from_numpy(c.astype(np.int64)) for c in facts.columns())
+    table = torch.stack(
+        [torch.cat([time, time]), torch.cat([subject, object]), torch.cat([relation, relation + R])], dim=1
+    )
+    asked, question = torch.unique(table, dim=0, return_inverse=True)
+    truth = torch.unique(question * E + torch.cat([object, subject]))
+    quality = torch.zeros(len(DECAYS), 2 * R, dtype=torch.float64)
+    for start in range(0, len(asked), _CHUNK):
+        queries = Queries(*(asked[start : start + _CHUNK, i].contiguous() for i in (1, 2, 0)))
+        row, candidate, age = _recurrences(history, queries, ticks_per_unit)
+        pair, edge_pair = torch.unique(row * E + candidate, return_inverse=True)
+        pair_row = pair // E
+        right = torch.isin(pair + start * E, truth)
+        goal = torch.nonzero(right)[:, 0]
+        row_start = torch.searchsorted(pair_row, torch.arange(len(queries) + 1))
+        at = pair_row[goal]
+        rival_goal, rival = expand(row_start[at], row_start[at + 1])
+        wrong = ~right[rival]
+        rival_goal, rival = rival_goal[wrong], rival[wrong]
+        for i, decay in enumerate(DECAYS):
+            weight = segment_sum(age**-decay, edge_pair, len(pair))
+            mine, theirs = weight[goal][rival_goal], weight[rival]
+            behind = (theirs > mine).double() + (theirs == mine).double() / 2
+            rank = 1 + segment_sum(behind, rival_goal, len(goal))
+            quality[i].index_add_(0, queries.relation[at], 1 / rank)
+    return quality
