@@ -1,0 +1,51 @@
+"""What a user should know about a dataset before trusting a number made from it."""
+
+import numpy as np
+
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.splits import Finding, order_problems
+from xerte.types import Split
+
+_GAP_FACTOR = 10
+
+
+def findings(dataset: Dataset) -> list[Finding]:
+    """Overlapping splits, duplicates, self-loops, test facts about strangers, and a hole in time. None is an error."""
+    facts = dataset.facts
+    duplicates = count_duplicates(facts)
+    self_loops = int((facts.subject == facts.object).sum())
+    test, seen = dataset.split(Split.TEST), dataset.seen_in_train()
+    strangers = int((~(seen[test.subject] & seen[test.object])).sum())
+    counted = [
+        Finding("duplicates", duplicates, f"{duplicates} facts repeat another fact exactly"),
+        Finding("self-loops", self_loops, f"{self_loops} facts have the same subject and object"),
+        Finding("unseen", strangers, f"{strangers} of {len(test)} test facts name an entity that train never names"),
+    ]
+    return order_problems(dataset) + [finding for finding in counted if finding.count] + _gap(dataset)
+
+
+def count_duplicates(facts: Facts) -> int:
+    """How many facts would go if each (subject, relation, object, time) were kept once."""
+    order = np.lexsort(facts.columns())
+    same = np.ones(max(len(facts) - 1, 0), bool)
+    for column in facts.columns():
+        same &= column[order][1:] == column[order][:-1]
+    return int(same.sum())
+
+
+def _gap(dataset: Dataset) -> list[Finding]:
+    """The largest hole between two timestamps, if it is far larger than usual: often a sign of misread dates."""
+    times = np.unique(dataset.facts.time).astype(np.int64)
+    gaps = np.diff(times)
+    if not len(gaps) or gaps.max() <= _GAP_FACTOR * np.median(gaps):
+        return []
+    at = int(gaps.argmax())
+    calendar = dataset.calendar
+    units = int(gaps[at]) // calendar.ticks_per_unit
+    after = int((dataset.facts.time > times[at]).sum())
+    text = (
+        f"nothing happens for {units} {calendar.unit.value}s between {calendar.format(int(times[at]))} and "
+        f"{calendar.format(int(times[at + 1]))}; {after} facts come after that"
+    )
+    return [Finding("gap", units, text)]

@@ -1,0 +1,185 @@
+"""A dataset on disk: a folder of plain, memory-mappable files. docs/dataset-format.md describes every file."""
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from xerte.data.calendar import Calendar
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.folder import (
+    check_files,
+    damaged,
+    open_arrays,
+    publish,
+    read_manifest,
+    write_arrays,
+    write_manifest,
+)
+from xerte.data.text import TextColumn
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.errors import InputError
+from xerte.types import Split
+
+FORMAT, VERSION = "xerte dataset", 1
+HASHED_ON_OPEN = 64 << 20
+_COLUMNS = ("subject", "relation", "object", "time")
+_Text = TypeVar("_Text", bound=TextColumn)
+
+
+def save(dataset: Dataset, folder: Path, *, replace: bool = False) -> None:
+    """Writes the dataset to this folder, all of it or nothing.
+
+    Raises:
+        InputError: the folder exists and `replace` is not set, or the dataset contradicts itself.
+    """
+    folder = Path(folder)
+    problem = _contradiction(dataset) or _bad_text(dataset)
+    if problem:
+        raise InputError(f"the dataset {dataset.name} cannot be saved: {problem}")
+    arrays: dict[str, npt.NDArray[Any]] = {
+        f"facts/{name}.npy": column for name, column in zip(_COLUMNS, dataset.facts.columns(), strict=True)
+    }
+    for stem, column in _text_columns(dataset).items():
+        arrays |= {f"{stem}.utf8": column.text, f"{stem}.offsets.npy": column.offsets}
+    try:
+        with publish(folder, replace=replace) as new:
+            files = write_arrays(new, arrays)
+            counts = {"facts": len(dataset.facts), "entities": dataset.num_entities, "relations": dataset.num_relations}
+            write_manifest(
+                new,
+                {
+                    "format": FORMAT,
+                    "version": VERSION,
+                    "name": dataset.name,
+                    "counts": counts,
+                    "sizes": {split.value: size for split, size in zip(Split, dataset.sizes, strict=True)},
+                    "calendar": dataset.calendar.to_json(),
+                    "extras": list(dataset.extras),
+                    "files": files,
+                },
+            )
+    except FileExistsError:
+        remedy = "remove it first" if replace else "choose another name or ask for it to be replaced"
+        raise InputError(f"{folder} exists already{' and is no dataset' * replace}: {remedy}") from None
+
+
+def open_dataset(folder: Path) -> Dataset:
+    """The dataset in this folder, memory-mapped: nothing is read that is not needed.
+
+    Every file's size, type and length and every id are checked. Where all files together are smaller than
+    `HASHED_ON_OPEN` bytes, their hashes are too; `verify` checks them always.
+
+    Raises:
+        DatasetError: the folder is missing, half-written or tampered with.
+    """
+    return _open(Path(folder), thorough=False)
+
+
+def verify(folder: Path) -> Dataset:
+    """Like `open_dataset`, but every byte is read: all hashes, and every name is well-formed and distinct."""
+    dataset = _open(Path(folder), thorough=True)
+    problem = _bad_text(dataset)
+    if problem:
+        raise damaged(Path(folder), problem)
+    return dataset
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """What the manifest says (name, counts, sizes, calendar, extras, files), without opening the files."""
+    body = read_manifest(Path(folder), FORMAT, VERSION)
+    try:
+        if not isinstance(body["name"], str) or not all(isinstance(name, str) for name in body["extras"]):
+            raise TypeError
+        numbers = [body["counts"][key] for key in ("facts", "entities", "relations")]
+        numbers += [body["sizes"][split.value] for split in Split]
+        if not all(type(number) is int and 0 <= number < 1 << 48 for number in numbers):
+            raise ValueError
+        calendar = Calendar.from_json(body["calendar"])
+        if calendar.ticks_per_unit < 1 or not calendar.format(0):
+            raise ValueError
+    except (LookupError, ValueError, TypeError, AttributeError, OverflowError):
+        raise damaged(Path(folder), "has a manifest that makes no sense") from None
+    return body
+
+
+def _open(folder: Path, *, thorough: bool) -> Dataset:
+    body = describe(folder)
+    files, counts = body["files"], body["counts"]
+    rows = counts["facts"]
+    stems = {"entities": counts["entities"], "relations": counts["relations"]}
+    stems |= {f"extras/{place}": rows for place in range(len(body["extras"]))}
+    wanted: dict[str, tuple[npt.DTypeLike, int]] = {f"facts/{name}.npy": (np.int32, rows) for name in _COLUMNS}
+    for stem, length in stems.items():
+        wanted[f"{stem}.offsets.npy"] = (np.int64, length + 1)
+        wanted[f"{stem}.utf8"] = (np.uint8, files.get(f"{stem}.utf8", {}).get("bytes", 0))
+    if files.keys() != wanted.keys():  # names in a manifest are compared, never opened
+        raise damaged(folder, "lists other files than its counts promise")
+    check_files(folder, files, hashes=thorough or sum(entry["bytes"] for entry in files.values()) < HASHED_ON_OPEN)
+    arrays = open_arrays(folder, wanted)
+
+    def text(kind: type[_Text], stem: str) -> _Text:
+        block, offsets = arrays[f"{stem}.utf8"], arrays[f"{stem}.offsets.npy"]
+        if offsets[0] != 0 or offsets[-1] != len(block) or (np.diff(offsets) < 0).any():
+            raise damaged(folder / f"{stem}.offsets.npy", "does not fit its texts")
+        return kind(block, offsets)
+
+    try:
+        dataset = Dataset(
+            name=body["name"],
+            facts=Facts(*(arrays[f"facts/{name}.npy"] for name in _COLUMNS)),
+            sizes=(body["sizes"]["train"], body["sizes"]["valid"], body["sizes"]["test"]),
+            entities=text(Vocabulary, "entities"),
+            relations=text(Relations, "relations"),
+            calendar=Calendar.from_json(body["calendar"]),
+            extras={name: text(TextColumn, f"extras/{place}") for place, name in enumerate(body["extras"])},
+        )
+    except ValueError as error:
+        raise damaged(folder, f"contradicts itself ({error})") from None
+    problem = _contradiction(dataset)
+    if problem:
+        raise damaged(folder, f"contradicts itself ({problem})")
+    return dataset
+
+
+def _text_columns(dataset: Dataset) -> dict[str, TextColumn]:
+    extras = {f"extras/{place}": column for place, column in enumerate(dataset.extras.values())}
+    return {"entities": dataset.entities, "relations": dataset.relations} | extras
+
+
+def _contradiction(dataset: Dataset) -> str:
+    """What is impossible about ids, order and lengths; empty if nothing is."""
+    facts = dataset.facts
+    for name, ids, known in (
+        ("subject", facts.subject, dataset.num_entities),
+        ("relation", facts.relation, dataset.num_relations),
+        ("object", facts.object, dataset.num_entities),
+    ):
+        if len(ids) and not 0 <= ids.min() <= ids.max() < known:
+            return f"a {name} id is outside 0 … {known - 1}"
+    for split in Split:
+        time = dataset.split(split).time
+        if (time[1:] < time[:-1]).any():
+            return f"{split.value} is not in time order"
+    for name, column in dataset.extras.items():
+        if len(column) != len(facts):
+            return f"the extra column {name} has {len(column)} rows for {len(facts)} facts"
+    return ""
+
+
+def _bad_text(dataset: Dataset) -> str:
+    """What is wrong with the texts: bytes that are no UTF-8, or a name that occurs twice; empty if nothing is."""
+    for stem, column in _text_columns(dataset).items():
+        try:
+            column.text.tobytes().decode()
+        except UnicodeDecodeError:
+            return f"{stem} holds text that is not UTF-8"
+        starts = column.offsets[(column.offsets > 0) & (column.offsets < len(column.text))]
+        if ((column.text[starts] & 0xC0) == 0x80).any():
+            return f"{stem} holds a text that is cut within a letter"
+    for vocabulary in (dataset.entities, dataset.relations):
+        if len(set(vocabulary)) != len(vocabulary):
+            return f"a name of the {vocabulary.kind} vocabulary occurs twice"
+    return ""

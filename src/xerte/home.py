@@ -1,0 +1,31 @@
+"""Where the program keeps what it was given: datasets, downloads, and later models and runs."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def home_folder(home: Path | None = None) -> Path:
+    """The given folder, else $XERTE_HOME, else the platform's folder for user data. It need not exist yet."""
+    if home is not None:
+        return Path(home)
+    chosen = os.environ.get("XERTE_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("xerte", appauthor=False)
+
+
+@contextmanager
+def only_one(lock: Path) -> Iterator[None]:
+    """Waits until no other thread or process holds this lock file, and holds it meanwhile.
+
+    The operating system lets go of it when a process dies. The empty file stays: removing it would let two in.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
