@@ -1,0 +1,72 @@
+"""Every switch of the method, each one field. Presets are files of these (see `experiment/presets`)."""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from xerte.graph.sampler import Sampling
+from xerte.nn.propagation import Aggregation
+
+
+class Clock(StrEnum):
+    """What Φ is applied to."""
+
+    RELATIVE = "relative"  # t - t_q, as the paper's experiments ran
+    ABSOLUTE = "absolute"  # t, as the paper writes it
+
+
+class Update(StrEnum):
+    """Along which edges vectors are updated at step l."""
+
+    REVERSE = "reverse"  # the new edges, then those of earlier steps, latest first
+    NONE = "none"  # the new edges only
+    VANILLA = "vanilla"  # all edges, l times
+
+
+class QueryFeatures(StrEnum):
+    """h_q at step l."""
+
+    INITIAL = "initial"  # the step-0 vector through the dense layers, as run
+    UPDATED = "updated"  # the query node's own vector, messages and all, as written
+
+
+class ScoredEdges(StrEnum):
+    """Which edges carry attention to a node."""
+
+    KEPT = "kept"  # those that survive pruning, as run
+    SAMPLED = "sampled"  # all, as written; pruning then decides which nodes go on
+
+
+class ModelSettings(BaseModel):
+    """xERTE's settings; the defaults are what the paper's experiments ran on ICEWS14."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: int = Field(3, ge=1, le=8, description="L, inference steps")
+    n: int = Field(15, ge=1, description="N, prior edges sampled per node and step")
+    k: int = Field(40, ge=1, description="K, edges kept per query and step")
+    gamma: float = Field(0.0, ge=0, le=1, description="γ, the share of its own vector a node keeps in an update")
+    dims: tuple[int, ...] = Field((256, 128, 64, 32, 16), description="hidden size per step")
+    static_dim: int = Field(256, ge=1, description="d_S")
+    time_dim: int = Field(256, ge=0, description="d_T; 0: no time encoding (xERTE-Static)")
+    diachronic: bool = Field(False, description="frequencies and phases of its own for every entity")
+    sampling: Sampling = Sampling.EXPONENTIAL
+    time_scale: float = Field(2.0, gt=0, description="units over which exponential weights fall by e")
+    replacement: bool = Field(False, description="draw with replacement (uniform sampling only)")
+    aggregation: Aggregation = Aggregation.SUM
+    update: Update = Update.REVERSE
+    self_loop: bool = Field(True, description="an attended node may keep its attention")
+    query_features: QueryFeatures = QueryFeatures.INITIAL
+    scored_edges: ScoredEdges = ScoredEdges.KEPT
+    relation_activation: bool = Field(True, description="relations pass LeakyReLU too")
+    clock: Clock = Clock.RELATIVE
+    time_factor: bool = Field(False, description="√(1/d) before the cosines")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if len(self.dims) < self.steps:
+            raise ValueError(f"{self.steps} steps need at least {self.steps} dims, not {len(self.dims)}")
+        if self.replacement and self.sampling is not Sampling.UNIFORM:
+            raise ValueError("replacement goes with uniform sampling only")
+        return self
