@@ -15,6 +15,8 @@ from xerte.errors import DownloadError
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are in all."""
 
+ATTEMPTS = 5
+PAUSE_S = 0.5
 _CHUNK = 1 << 16
 _TIMEOUT_S = 30.0
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -30,14 +32,12 @@ def download(
     size: int,
     sha256: str,
     progress: Progress | None = None,
-    attempts: int = 5,
-    pause_s: float = 0.5,
 ) -> None:
     """Brings the file of this size and SHA-256 to `target`; what arrived so far waits in `target`.part.
 
     A broken transfer goes on where it stopped (from the beginning where the server cannot), after a pause that doubles
-    each time; it is given up after `attempts` tries in a row that brought nothing new. Only one caller may fetch to
-    the same target at a time.
+    each time, first `PAUSE_S`; it is given up after `ATTEMPTS` tries in a row that brought nothing new. Only one caller
+    may fetch to the same target at a time.
 
     Raises:
         DownloadError: the server refused, the transfer kept breaking off, or the bytes are not the published ones.
@@ -58,12 +58,12 @@ def download(
             arrived = part.stat().st_size if part.exists() else 0
             failures = failures + 1 if arrived <= furthest else 1
             furthest = max(furthest, arrived)
-            if failures >= attempts:
+            if failures >= ATTEMPTS:
                 raise DownloadError(
-                    f"{url} broke off {failures} times in a row after {arrived} of {size} bytes ({error}): "
-                    f"try again later, it goes on from there"
+                    f"{url} brought nothing new in {failures} tries ({error}), {arrived} of {size} bytes are here: "
+                    f"try again later, it goes on from there, or take the files from a folder with --from"
                 ) from None
-            time.sleep(pause_s * 2 ** (failures - 1))
+            time.sleep(PAUSE_S * 2 ** (failures - 1))
     got = file_sha256(part)
     if got == sha256:
         part.replace(target)
@@ -75,7 +75,7 @@ def download(
             f"try again, or take the files from a folder with --from"
         )
     # The beginning came from an earlier run and may be what is wrong: once more, all of it.
-    download(url, target, size, sha256, progress, attempts, pause_s)
+    download(url, target, size, sha256, progress)
 
 
 def _transfer(url: str, part: Path, begun: int, size: int, progress: Progress | None) -> int:
