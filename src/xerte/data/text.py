@@ -6,6 +6,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+_ROWS_AT_ONCE = 1_000_000
+
 
 class TextColumn:
     """An immutable list of texts, kept as one block of UTF-8 bytes with offsets.
@@ -27,6 +29,19 @@ class TextColumn:
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Self:
+        """The texts of these rows, in this order."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        text = np.empty(offsets[-1], np.uint8)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            moved = self.offsets[rows[part]] - offsets[:-1][part]
+            into = slice(offsets[start], offsets[min(start + _ROWS_AT_ONCE, len(rows))])
+            text[into] = self.text[np.repeat(moved, lengths[part]) + np.arange(into.start, into.stop)]
+        return type(self)(text, offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

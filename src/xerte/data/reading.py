@@ -1,0 +1,234 @@
+"""Events files through duckdb: rows become ids without a Python object per row, in bounded memory."""
+
+# ruff: noqa: S608 - what is put into SQL is our own or quoted by _text, _identifier and _path
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from xerte.data.facts import Ids
+from xerte.data.records import sieve
+from xerte.data.source import FileFormat, Source
+from xerte.data.text import TextColumn
+from xerte.data.times import TimeReading
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_MEMORY_LIMIT = "4GB"
+_TEXTS_AT_ONCE = 100_000
+_NAMES = ("subject", "relation", "object")
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A database that lives as long as one import, and the folder it may spill to."""
+
+    con: "DuckDBPyConnection"
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Coded:
+    """All rows in ids, in the order of the files.
+
+    Attributes:
+        subject, relation, object: ids, by the byte order of the names.
+        time: microseconds since 1970, plain integers or years: what `TimeReading.sql` gives.
+        bad: rows in which one of the four is missing or cannot be read; their ids and times mean nothing.
+    """
+
+    subject: Ids
+    relation: Ids
+    object: Ids
+    time: npt.NDArray[np.int64]
+    bad: npt.NDArray[np.bool_]
+    entities: Vocabulary
+    relations: Relations
+
+
+@contextmanager
+def scratch() -> Iterator[Scratch]:
+    """A fresh database: nothing is fetched from outside, memory is limited, the rest spills to a temporary folder."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="xerte-") as folder:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "memory_limit": _MEMORY_LIMIT,
+            "temp_directory": folder,
+        }
+        with duckdb.connect(config=settings) as con:
+            con.execute("SET TimeZone = 'UTC'")
+            yield Scratch(con, Path(folder))
+
+
+def parquet_columns(scratch: Scratch, path: Path) -> list[str]:
+    """The names of a Parquet file's columns."""
+    with readable(path):
+        rows = scratch.con.execute(f"DESCRIBE SELECT * FROM read_parquet({_path(path)})").fetchall()
+    return [name for name, *_ in rows]
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn duckdb's complaint about a file into one sentence."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def load(scratch: Scratch, sources: Sequence[Source], carefully: bool) -> list[int]:
+    """Make `raw` (subject, relation, object, time, extra0 …) of all files, in their order; the rows of each file.
+
+    Text files are read once into a table, Parquet files as often as needed. Read carefully, rows with a fault in
+    their writing are left out; otherwise the first of them raises duckdb's error.
+    """
+    con = scratch.con
+    if all(source.format is FileFormat.PARQUET for source in sources):
+        selects = [f"SELECT {_columns(source)} FROM {_parquet(source)}" for source in sources]
+        con.execute(f"CREATE VIEW raw AS {' UNION ALL '.join(selects)}")
+        return [_count(con, _parquet(source)) for source in sources]
+    names = ", ".join(f"{name} VARCHAR" for name in _column_names(len(sources[0].wanted)))
+    con.execute(f"CREATE OR REPLACE TABLE raw ({names})")
+    sizes: list[int] = []
+    for number, source in enumerate(sources):
+        if source.format is FileFormat.PARQUET:
+            rows = _parquet(source)
+        elif carefully:
+            sieved = scratch.folder / f"{number}.csv"
+            sieve(source, sieved)
+            rows = _csv(sieved, len(source.wanted))
+        else:
+            rows = (
+                _json(source) if source.format is FileFormat.JSONL else _csv(source.path, len(source.columns), source)
+            )
+        columns = _columns(source, sieved=carefully and source.format is not FileFormat.PARQUET)
+        con.execute(f"INSERT INTO raw SELECT {columns} FROM {rows}")
+        sizes.append(_count(con, "raw") - sum(sizes))
+    return sizes
+
+
+def time_type(scratch: Scratch) -> str:
+    """The SQL type of the time column."""
+    (row,) = scratch.con.execute("DESCRIBE SELECT time FROM raw").fetchall()
+    return str(row[1])
+
+
+def encode(scratch: Scratch, reading: TimeReading) -> Coded:
+    """All rows of `raw` in ids; a name's id is its place among all names in byte order, whatever the rows' order."""
+    con = scratch.con
+    entities = _number_names(con, "entity", "SELECT subject AS name FROM raw UNION SELECT object FROM raw")
+    relations = _number_names(con, "relation", "SELECT DISTINCT relation AS name FROM raw")
+    columns = con.execute(
+        f"""SELECT enum_code(subject::entity)::INTEGER AS subject, enum_code(relation::relation)::INTEGER AS relation,
+        enum_code(object::entity)::INTEGER AS object, {reading.sql} AS time FROM raw"""
+    ).fetchnumpy()
+    bad = np.zeros(len(columns["time"]), bool)
+    for column in columns.values():
+        bad |= np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else False
+    subject, relation, object, time = (np.ma.getdata(columns[name]) for name in (*_NAMES, "time"))
+    return Coded(subject, relation, object, time, bad, Vocabulary.of(entities), Relations.of(relations))
+
+
+def texts(scratch: Scratch, number: int) -> TextColumn:
+    """One of the columns kept for display; a missing text is empty."""
+    rows = scratch.con.execute(f"SELECT coalesce(extra{number}, '') FROM raw")
+    blocks: list[bytes] = []
+    lengths: list[npt.NDArray[np.int64]] = [np.zeros(1, np.int64)]
+    while some := rows.fetchmany(_TEXTS_AT_ONCE):
+        encoded = [text.encode() for (text,) in some]
+        blocks.append(b"".join(encoded))
+        lengths.append(np.fromiter(map(len, encoded), np.int64, len(encoded)))
+    return TextColumn(np.frombuffer(b"".join(blocks), np.uint8), np.cumsum(np.concatenate(lengths)))
+
+
+def bad_parquet_rows(scratch: Scratch, source: Source, reading: TimeReading) -> Iterator[tuple[int, list[str], str]]:
+    """Number (from 1), the four fields as text and the whole row as JSON of every bad row of a Parquet file."""
+    rows = scratch.con.execute(
+        f"""SELECT number + 1, coalesce(subject, ''), coalesce(relation, ''), coalesce(object, ''),
+        coalesce(time::VARCHAR, ''), row
+        FROM (SELECT {_columns(source)}, file_row_number AS number, to_json(file) AS row
+            FROM read_parquet({_path(source.path)}, file_row_number = true) AS file)
+        WHERE subject IS NULL OR relation IS NULL OR object IS NULL OR ({reading.sql}) IS NULL ORDER BY number"""
+    )
+    while some := rows.fetchmany(_TEXTS_AT_ONCE):
+        for number, *fields, row in some:
+            yield number, fields, row
+
+
+def _number_names(con: "DuckDBPyConnection", type: str, names: str) -> list[str]:
+    """Make an ENUM of all distinct names; duckdb keeps it as a dictionary that maps a name to its place."""
+    con.execute(
+        f"CREATE OR REPLACE TABLE {type}_name AS SELECT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name"
+    )
+    con.execute(f"DROP TYPE IF EXISTS {type}")
+    con.execute(f"CREATE TYPE {type} AS ENUM (SELECT name FROM {type}_name)")
+    return [name for (name,) in con.execute(f"SELECT name FROM {type}_name").fetchall()]
+
+
+def _column_names(width: int) -> list[str]:
+    return [*_NAMES, "time", *(f"extra{i}" for i in range(width - 4))]
+
+
+def _columns(source: Source, sieved: bool = False) -> str:
+    """The wanted columns under their names in `raw`; an empty text is a missing one."""
+    wanted: list[str] = []
+    for i, (name, place) in enumerate(zip(_column_names(len(source.wanted)), source.wanted, strict=True)):
+        by_name = source.format in (FileFormat.PARQUET, FileFormat.JSONL) and not sieved
+        column = _identifier(source.columns[place]) if by_name else f"c{i if sieved else place}"
+        native = name == "time" and source.format is FileFormat.PARQUET
+        wanted.append(f"{column} AS {name}" if native else f"nullif({column}::VARCHAR, '') AS {name}")
+    return ", ".join(wanted)
+
+
+def _csv(path: Path, width: int, source: Source | None = None) -> str:
+    delimiter, quote = (source.delimiter, source.quote) if source else (",", '"')
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width))
+    return (
+        f"read_csv({_path(path)}, auto_detect = false, strict_mode = true, columns = {{{columns}}}, "
+        f"header = {source.header if source else False}, delim = {_text(delimiter)}, quote = {_text(quote)}, "
+        f"escape = {_text(quote)}, compression = {_text('gzip' if source and source.zipped else 'none')})"
+    )
+
+
+def _json(source: Source) -> str:
+    columns = ", ".join(f"{_text(source.columns[place])}: 'VARCHAR'" for place in sorted(set(source.wanted)))
+    return (
+        f"read_json({_path(source.path)}, format = 'newline_delimited', columns = {{{columns}}}, "
+        f"compression = {_text('gzip' if source.zipped else 'none')})"
+    )
+
+
+def _parquet(source: Source) -> str:
+    return f"read_parquet({_path(source.path)})"
+
+
+def _count(con: "DuckDBPyConnection", rows: str) -> int:
+    (row,) = con.execute(f"SELECT count(*) FROM {rows}").fetchall()
+    return int(row[0])
+
+
+def _path(path: Path) -> str:
+    """The path as an SQL text; signs that would make it a pattern of file names stand for themselves."""
+    return _text("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path.resolve())))
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,172 @@
+"""How the times of an events file are written, found from their values, and the SQL that reads them.
+
+Formats: ISO dates and datetimes (YYYY, YYYY-MM, YYYY-MM-DD, YYYYMMDD, YYYY-MM-DDThh[:mm[:ss[.f]]], blank or T between,
+with or without zone: converted to UTC, without zone it is UTC), seconds or milliseconds since 1970, years, and plain
+whole numbers. Fractions of a second are cut off and counted.
+"""
+
+# ruff: noqa: S608 - what is put into SQL is our own
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from xerte.data.calendar import Tick
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class TimeFormat(StrEnum):
+    """How a time is written."""
+
+    ISO = "iso"
+    EPOCH = "epoch"
+    EPOCH_MS = "epoch-ms"
+    INTEGER = "integer"
+    YEAR = "year"
+
+
+@dataclass(frozen=True)
+class TimeReading:
+    """How the time column is read.
+
+    Attributes:
+        format: what the values are taken for.
+        words: the same for people ("ISO date").
+        sql: an expression over the column `time`: microseconds since 1970, or the plain integer or year; NULL where
+            the value cannot be read.
+        precision: what the values are written to; single dates keep it, whatever they coincide with.
+    """
+
+    format: TimeFormat
+    words: str
+    sql: str
+    precision: Tick = Tick.SECOND
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with a value that cannot be read."""
+        return f"not {_EXPECTED[self.format]}"
+
+
+_EXPECTED = {
+    TimeFormat.ISO: "an ISO date or datetime",
+    TimeFormat.EPOCH: "a number of seconds since 1970",
+    TimeFormat.EPOCH_MS: "a number of milliseconds since 1970",
+    TimeFormat.INTEGER: "a whole number",
+    TimeFormat.YEAR: "a year",
+}
+_WORDS = {
+    TimeFormat.EPOCH: "seconds since 1970",
+    TimeFormat.EPOCH_MS: "milliseconds since 1970",
+    TimeFormat.INTEGER: "whole number",
+    TimeFormat.YEAR: "year",
+}
+_ISO = (
+    "([0-9]{8}|[0-9]{4}(-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?"
+    "([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?)?)?)"
+)
+_DASHED = "[0-9]{4}-[0-9]{2}.*"
+_NUMBER = "[+-]?[0-9]+([.][0-9]*)?"
+_WHOLE = "[+-]?[0-9]+([.]0*)?"
+
+# What numbers are taken for when nobody says: years from 1000 to 2999, dates written YYYYMMDD, moments from
+# March 1973 to 2100 in seconds or milliseconds, and otherwise plain integers.
+_RANGES = {
+    TimeFormat.YEAR: (1000, 2999),
+    TimeFormat.ISO: (10000101, 29991231),
+    TimeFormat.EPOCH: (100_000_000, 4_102_444_800),
+    TimeFormat.EPOCH_MS: (100_000_000_000, 4_102_444_800_000),
+}
+# 0001-01-01 to 9999-12-31 in microseconds: what a date can be.
+_DATES = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+
+
+def infer_time(con: "DuckDBPyConnection", type: str, asked: TimeFormat | None) -> TimeReading:
+    """How to read column `time` of table `raw`, which has this SQL type; found from its values unless asked for.
+
+    Of the formats, the one that reads the most values wins; what it cannot read is a bad row.
+    """
+    if type == "DATE" or type.startswith("TIMESTAMP"):
+        if asked not in (None, TimeFormat.ISO):
+            raise InputError(f"the time column holds dates already: it cannot be read as {asked}")
+        words, precision = ("date column", Tick.DAY) if type == "DATE" else ("timestamp column", Tick.SECOND)
+        moment = "time" if type == "TIMESTAMP WITH TIME ZONE" else "time::TIMESTAMP"
+        sql = f"CASE WHEN isfinite(time) THEN {_within(f'epoch_us({moment})', _DATES)} END"
+        return TimeReading(TimeFormat.ISO, words, sql, precision)
+    whole = type.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+    text = "trim(time)" if type == "VARCHAR" else "time::VARCHAR"
+    if asked is None:
+        asked = _number_format(con, "time", "true") if whole else _text_format(con, text)
+    if asked is TimeFormat.ISO:
+        return _iso(con, text)
+    pattern = _NUMBER if asked in (TimeFormat.EPOCH, TimeFormat.EPOCH_MS) else _WHOLE
+    number = "time" if whole else f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN {_decimal(text)} END"
+    if asked is TimeFormat.INTEGER:
+        return TimeReading(asked, _WORDS[asked], f"try_cast({number} AS BIGINT)", Tick.STEP)
+    if asked is TimeFormat.YEAR:
+        return TimeReading(asked, _WORDS[asked], _within(number, (0, 9999)), Tick.YEAR)
+    scale = 1_000_000 if asked is TimeFormat.EPOCH else 1_000
+    micros = f"floor(({number})::DECIMAL(30,6) * {scale})"
+    return TimeReading(asked, _WORDS[asked], _within(micros, _DATES))
+
+
+def _text_format(con: "DuckDBPyConnection", text: str) -> TimeFormat:
+    dashed, numbers = _one_row(
+        con,
+        f"""SELECT count(*) FILTER (regexp_full_match(x, '{_DASHED}')),
+        count(*) FILTER (regexp_full_match(x, '{_NUMBER}')) FROM (SELECT {text} AS x FROM raw)""",
+    )
+    if dashed >= numbers:
+        return TimeFormat.ISO
+    return _number_format(con, _decimal(text), f"regexp_full_match({text}, '{_NUMBER}')")
+
+
+def _number_format(con: "DuckDBPyConnection", number: str, where: str) -> TimeFormat:
+    low, high = _one_row(con, f"SELECT min({number}), max({number}) FROM raw WHERE {where}")
+    for format, (first, last) in _RANGES.items():
+        if low is not None and first <= low and high <= last:
+            if format is TimeFormat.ISO and not _all_compact_dates(con, where):
+                continue
+            return format
+    return TimeFormat.INTEGER
+
+
+def _all_compact_dates(con: "DuckDBPyConnection", where: str) -> bool:
+    dates = "count(*) FILTER (try_strptime(time::VARCHAR, '%Y%m%d') IS NULL)"
+    return _one_row(con, f"SELECT {dates} FROM raw WHERE time IS NOT NULL AND {where}") == (0,)
+
+
+def _iso(con: "DuckDBPyConnection", text: str) -> TimeReading:
+    written = f"SELECT max(length({text})) FROM raw WHERE regexp_full_match({text}, '{_ISO}')"
+    longest = _one_row(con, written)[0] or 0
+    words, precision = ("ISO datetime", Tick.SECOND)
+    for length, (shorter, tick) in {
+        10: ("ISO date", Tick.DAY),
+        7: ("ISO month", Tick.MONTH),
+        4: ("ISO year", Tick.YEAR),
+    }.items():
+        if longest <= length and longest != 8:
+            words, precision = shorter, tick
+    whole = f"""CASE length({text}) WHEN 4 THEN {text} || '-01-01' WHEN 7 THEN {text} || '-01'
+        WHEN 8 THEN {text}[1:4] || '-' || {text}[5:6] || '-' || {text}[7:8] WHEN 10 THEN {text}
+        ELSE CASE {text}[14] WHEN ':' THEN {text} ELSE {text}[1:13] || ':00' || {text}[14:] END END"""
+    micros = f"epoch_us(try_cast({whole} AS TIMESTAMPTZ))"
+    sql = f"CASE WHEN regexp_full_match({text}, '{_ISO}') THEN {_within(micros, _DATES)} END"
+    return TimeReading(TimeFormat.ISO, words, sql, precision)
+
+
+def _decimal(text: str) -> str:
+    return f"try_cast({text} AS DECIMAL(30,6))"
+
+
+def _within(value: str, bounds: tuple[int, int]) -> str:
+    return f"CASE WHEN ({value}) BETWEEN {bounds[0]} AND {bounds[1]} THEN ({value})::BIGINT END"
+
+
+def _one_row(con: "DuckDBPyConnection", query: str) -> tuple[Any, ...]:
+    row = con.execute(query).fetchone()
+    assert row is not None
+    return tuple(row)
