@@ -1,0 +1,141 @@
+"""Names, texts, facts and the dataset that holds them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.text import TextColumn
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.errors import UnknownNameError
+from xerte.types import Split
+
+PEOPLE = Vocabulary.of(["Catherine Ashton", "Citizen (Australia)", "Côte\u00a0d’Ivoire", "Iran", "Barack Obama"])
+ACTIONS = Relations.of(["Make a visit", "Accuse"])
+texts = st.text(st.characters(codec="utf-8"), max_size=12)
+
+
+@given(st.lists(texts))
+def test_every_text_survives_byte_for_byte(column: list[str]) -> None:
+    kept = TextColumn.of(column)
+    assert list(kept) == column
+    assert len(kept) == len(column)
+    assert [kept[row] for row in range(len(kept))] == column
+    assert kept.offsets.dtype == np.int64
+    assert kept.text.dtype == np.uint8
+
+
+def test_a_text_is_found_by_its_row_only() -> None:
+    column = TextColumn.of(["a", "b"])
+    for row in (-1, 2):
+        with pytest.raises(IndexError, match=f"no row {row} among 2"):
+            column[row]
+
+
+@given(st.lists(texts, unique=True))
+def test_ids_are_places_in_the_list(names: list[str]) -> None:
+    vocabulary = Vocabulary.of(names)
+    assert [vocabulary.id(name) for name in names] == list(range(len(names)))
+    assert all(name in vocabulary for name in names)
+
+
+def test_a_name_with_a_slip_is_answered_with_close_names() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        PEOPLE.id("Catherine Ashtn")
+    assert str(caught.value) == "Catherine Ashtn: did you mean Catherine Ashton?"
+    assert caught.value.close == ("Catherine Ashton",)
+    assert PEOPLE.close("BARACK OBAMA") == ["Barack Obama"]
+    with pytest.raises(UnknownNameError, match="Xyzzy: no entity of that name is in this dataset"):
+        PEOPLE.id("Xyzzy")
+    with pytest.raises(UnknownNameError, match="Xyzzy: no relation of that name"):
+        ACTIONS.id("Xyzzy")
+    assert "Xyzzy" not in PEOPLE
+    assert 3 not in PEOPLE
+
+
+def test_close_names_are_best_first_and_few() -> None:
+    cities = Vocabulary.of(["Paris", "Pariss", "Parisss", "Parissss", "Rome"])
+    assert cities.close("paris") == ["Paris", "Pariss", "Parisss"]
+    assert cities.close("paris", most=1) == ["Paris"]
+
+
+def test_words_are_found_in_any_order_and_case() -> None:
+    assert PEOPLE.search("ashton CATH") == [0]
+    assert PEOPLE.search("a") == [0, 1, 3, 4]
+    assert PEOPLE.search("d’ivoire") == [2]
+    assert PEOPLE.search("nobody") == []
+
+
+def test_a_fingerprint_tells_names_and_order_apart() -> None:
+    lists = [["a", "b"], ["b", "a"], ["ab"], ["ab", ""], ["", "ab"], ["a", "b", ""], []]
+    assert len({Vocabulary.of(names).fingerprint for names in lists}) == len(lists)
+    assert Vocabulary.of(["a", "b"]).fingerprint == Vocabulary.of(["a", "b"]).fingerprint
+
+
+def test_every_relation_has_a_reciprocal_with_a_readable_name() -> None:
+    assert len(ACTIONS) == 2
+    assert [ACTIONS[id] for id in range(4)] == [
+        "Make a visit",
+        "Accuse",
+        "inverse of Make a visit",
+        "inverse of Accuse",
+    ]
+    assert list(ACTIONS) == ["Make a visit", "Accuse"], "walking through it meets the relations themselves"
+    assert [ACTIONS.id(ACTIONS[id]) for id in range(4)] == [0, 1, 2, 3]
+    both = np.arange(4, dtype=np.int32)
+    assert ACTIONS.reciprocal(both).tolist() == [2, 3, 0, 1]
+    assert ACTIONS.reciprocal(both).dtype == np.int32
+    for beyond in (-1, 4):
+        with pytest.raises(IndexError):
+            ACTIONS[beyond]
+    with pytest.raises(UnknownNameError, match="did you mean Accuse"):
+        ACTIONS.id("inverse of Acuse")
+
+
+def test_a_relation_may_itself_be_called_inverse() -> None:
+    relations = Relations.of(["inverse of help", "help"])
+    assert relations.id("inverse of help") == 0
+    assert relations.id("inverse of inverse of help") == 2
+
+
+def test_facts_are_four_int32_columns_of_one_length() -> None:
+    facts = Facts.of([(0, 1, 2, 9), (3, 0, 1, 5)])
+    assert [column.tolist() for column in facts.columns()] == [[0, 3], [1, 0], [2, 1], [9, 5]]
+    assert len(facts) == 2
+    assert len(Facts.of([])) == 0
+    short, long = np.zeros(1, np.int32), np.zeros(2, np.int32)
+    with pytest.raises(ValueError, match=r"different lengths: \[1, 2\]"):
+        Facts(short, long, long, long)
+    with pytest.raises(ValueError, match="flat int32"):
+        Facts(short, short, short, np.zeros(1, np.int64))
+    with pytest.raises(ValueError, match="flat int32"):
+        Facts(*[np.zeros((1, 1), np.int32)] * 4)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 4), max_size=30))
+def test_time_order_is_stable(rows: list[tuple[int, int, int, int]]) -> None:
+    ordered = Facts.of(rows).in_time_order()
+    found = list(zip(*(column.tolist() for column in ordered.columns()), strict=True))
+    assert found == sorted(rows, key=lambda row: row[3])
+
+
+def test_rows_of_facts_are_taken_and_put_together() -> None:
+    facts = Facts.of([(i, 0, i, i) for i in range(5)])
+    assert facts[1:3].subject.tolist() == [1, 2]
+    assert facts[facts.time > 2].subject.tolist() == [3, 4]
+    assert facts[np.array([4, 0])].subject.tolist() == [4, 0]
+    assert Facts.concat([facts[3:], facts[:1]]).time.tolist() == [3, 4, 0]
+
+
+def test_a_dataset_knows_its_splits() -> None:
+    facts = Facts.of([(0, 0, 1, 0), (1, 0, 0, 1), (3, 1, 0, 2), (4, 0, 2, 3)])
+    dataset = Dataset("x", facts, (2, 1, 1), PEOPLE, ACTIONS, Calendar(Tick.STEP, "", Tick.STEP))
+    assert [dataset.rows(split) for split in Split] == [slice(0, 2), slice(2, 3), slice(3, 4)]
+    assert dataset.split(Split.VALID).subject.tolist() == [3]
+    assert (dataset.num_entities, dataset.num_relations) == (5, 2)
+    assert dataset.seen_in_train().tolist() == [True, True, False, False, False]
+    with pytest.raises(ValueError, match="the splits hold 3 facts, the dataset 4"):
+        Dataset("x", facts, (1, 1, 1), PEOPLE, ACTIONS, dataset.calendar)
