@@ -14,6 +14,7 @@ from xerte.graph.noise import combine
 from xerte.graph.sampler import Sampler
 from xerte.nn.attention import Attention, AttentionTables, EdgeRows
 from xerte.nn.encoding import NodeEncoding
+from xerte.nn.loss import Loss, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
 from xerte.segment import segment_normalise, segment_softmax, segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
@@ -66,6 +67,14 @@ class XERTE(nn.Module):
         with torch.inference_mode():
             graph = self.infer(history, queries, self.seed)
             return Scores(*graph.dense(), graph)
+
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
+        """What training makes small, for queries whose answers are known."""
+        graph, s = self.infer(history, queries, seed), self.settings
+        score, entity, query = graph.entity_score, graph.entity, graph.entity_query
+        if s.loss is Loss.NLL:
+            return negative_log_likelihood(score, entity, query, answer)
+        return binary_cross_entropy(score, entity, query, answer, len(queries), s.loss_mean)
 
     def infer(self, history: TemporalIndex, queries: Queries, seed: int) -> InferenceGraph:
         """The method. Differentiable in the parameters; reads nothing at or after any node's time."""

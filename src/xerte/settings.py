@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from xerte.graph.sampler import Sampling
+from xerte.nn.loss import Loss, Mean
 from xerte.nn.propagation import Aggregation
 
 
@@ -62,6 +63,8 @@ class ModelSettings(BaseModel):
     relation_activation: bool = Field(True, description="relations pass LeakyReLU too")
     clock: Clock = Clock.RELATIVE
     time_factor: bool = Field(False, description="√(1/d) before the cosines")
+    loss: Loss = Loss.BCE
+    loss_mean: Mean = Mean.BATCH
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

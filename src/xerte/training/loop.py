@@ -1,0 +1,248 @@
+"""One trainer for every forecaster that learns."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from xerte.data.dataset import Dataset
+from xerte.errors import CheckpointError, InputError
+from xerte.evaluation.evaluate import evaluate
+from xerte.evaluation.protocol import both_directions
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.training.checkpoint import STATE, read_facts, read_tensors, write_state
+from xerte.types import Split
+
+_ADAM = ("step", "exp_avg", "exp_avg_sq")
+
+
+class Learner(Protocol):
+    """A forecaster with parameters: a torch module that can say how wrong it is."""
+
+    name: str
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        """As every forecaster does."""
+        ...
+
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
+        """What training makes small; whatever is drawn at random follows from the seed and the content."""
+        ...
+
+
+class TrainingSettings(BaseModel):
+    """How to learn; the defaults are what the paper's experiments ran."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epochs: int = Field(10, ge=1)
+    batch_size: int = Field(128, ge=1)
+    lr: float = Field(2e-4, gt=0, description="learning rate of Adam")
+    clip: float = Field(1.0, gt=0, description="largest norm of the gradient")
+    start: int = Field(48, description="ticks: only training facts from this time on are asked about")
+    patience: int = Field(0, ge=0, description="stop after so many epochs without a better validation; 0: never")
+    checkpoint_every: int = Field(500, ge=1, description="steps between checkpoints, beside those after every epoch")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training stands."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    loss: float
+    queries_per_second: float
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One finished epoch: mean loss, time-aware MRR and Hits on valid, and what it took."""
+
+    number: int
+    loss: float
+    valid: dict[str, float]
+    seconds: float
+    valid_seconds: float
+
+
+@dataclass(frozen=True)
+class _Place:
+    """How far training has come: what a checkpoint remembers beside tensors."""
+
+    epoch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    seconds: float = 0.0
+    best: int = -1
+    epochs: tuple[Epoch, ...] = ()
+
+
+class Trainer:
+    """Adam over both directions of every training fact, the best epoch by validation kept.
+
+    Every random choice follows from (seed, epoch), so training that was interrupted anywhere and resumed ends, on a
+    CPU, with the very weights of training that was not.
+
+    Args:
+        model: a torch module that is a `Learner`.
+        dataset: gives training and validation facts.
+        history: all facts; its device is where training runs.
+        settings: how to learn.
+        seed: of batches and sampling.
+        folder: where checkpoints go; None: nowhere.
+        facts: about the model, kept in every checkpoint and compared on resuming.
+        on_progress, on_epoch: told how it goes.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        dataset: Dataset,
+        history: TemporalIndex,
+        settings: TrainingSettings,
+        seed: int = 0,
+        folder: Path | None = None,
+        facts: dict[str, Any] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_epoch: Callable[[Epoch], None] | None = None,
+    ) -> None:
+        self.model, self.dataset, self.history, self.settings, self.seed = model, dataset, history, settings, seed
+        self.folder = folder
+        self.facts = {"training": settings.model_dump(mode="json"), "seed": seed, **(facts or {})}
+        self.on_progress, self.on_epoch = on_progress, on_epoch
+        train = dataset.split(Split.TRAIN)
+        asked = both_directions(train[train.time >= settings.start], dataset.relations)
+        if not len(asked):
+            raise InputError(f"{dataset.name} has no training fact at or after time {settings.start}: lower `start`")
+        self.queries = Queries.of(asked).to(history.device)
+        self.answer = torch.from_numpy(asked.object.astype(np.int64)).to(history.device)
+        fused = history.device.type in ("cuda", "cpu")
+        self.optimiser = torch.optim.Adam(model.parameters(), lr=settings.lr, fused=fused)
+        self.place = _Place()
+        self.best: dict[str, Tensor] = {}
+
+    @property
+    def steps(self) -> int:
+        """Batches in an epoch."""
+        return math.ceil(len(self.queries) / self.settings.batch_size)
+
+    def run(self, until: Callable[[], bool] | None = None) -> tuple[Epoch, ...]:
+        """Trains to the end (or until told to stop after a checkpoint) and loads the best epoch's weights.
+
+        Resumes from the folder's checkpoint where there is one.
+        """
+        self._resume()
+        while self.place.epoch < self.settings.epochs and not self._exhausted():
+            if not self._epoch(until):
+                return self.place.epochs
+        if self.best:
+            self.model.load_state_dict(self.best)
+        return self.place.epochs
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.place.epoch >= self.settings.epochs or self._exhausted()
+
+    def _exhausted(self) -> bool:
+        patience = self.settings.patience
+        return bool(patience) and self.place.best >= 0 and self.place.epoch - 1 - self.place.best >= patience
+
+    def _epoch(self, until: Callable[[], bool] | None) -> bool:
+        """The rest of an epoch and its validation; False where it was told to stop."""
+        place, size = self.place, self.settings.batch_size
+        order = torch.from_numpy(np.random.default_rng([self.seed, place.epoch]).permutation(len(self.queries)))
+        order = order.to(self.history.device)
+        self.model.train()
+        loss_sum = torch.tensor(place.loss_sum, dtype=torch.float64, device=self.history.device)
+        started, first = time.perf_counter(), place.step
+        for step in range(place.step, self.steps):
+            rows = order[step * size : (step + 1) * size]
+            loss_sum += self._step(self.queries[rows], self.answer[rows], place.epoch)
+            done = step + 1
+            if self.on_progress is not None and (done % 10 == 0 or done == self.steps):
+                rate = (done - first) * size / (time.perf_counter() - started)
+                mean = float(loss_sum) / done
+                self.on_progress(Progress(place.epoch, self.settings.epochs, done, self.steps, mean, rate))
+            if done % self.settings.checkpoint_every == 0 or (until is not None and until()):
+                seconds = place.seconds + time.perf_counter() - started
+                self.place = replace(place, step=done, loss_sum=float(loss_sum), seconds=seconds)
+                self._save()
+                if until is not None and until():
+                    return False
+        self._validate(float(loss_sum) / self.steps, place.seconds + time.perf_counter() - started)
+        return True
+
+    def _step(self, queries: Queries, answer: Tensor, epoch: int) -> Tensor:
+        self.optimiser.zero_grad(set_to_none=True)
+        learner: Learner = self.model  # type: ignore[assignment]  # a module is checked by what it does
+        loss = learner.loss(self.history, queries, answer, self.seed * 1_000_003 + epoch + 1)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self.optimiser.step()
+        return loss.detach()
+
+    def _validate(self, loss: float, seconds: float) -> None:
+        """Judges the epoch on valid and remembers the weights if they are the best so far."""
+        self.model.eval()
+        learner: Learner = self.model  # type: ignore[assignment]
+        verdict = evaluate(learner, self.dataset, Split.VALID, self.history)
+        valid = {name: float(value) for name, value in verdict.to_json()["metrics"]["time-aware"].items()}
+        epoch = Epoch(self.place.epoch, loss, valid, seconds, verdict.seconds)
+        epochs = (*self.place.epochs, epoch)
+        best = max(epochs, key=lambda e: e.valid["mrr"]).number
+        if best == epoch.number:
+            self.best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        self.place = _Place(epoch=epoch.number + 1, best=best, epochs=epochs)
+        self._save()
+        if self.on_epoch is not None:
+            self.on_epoch(epoch)
+
+    def _save(self) -> None:
+        if self.folder is None:
+            return
+        tensors = {"weights": self.model.state_dict(), "best": self.best, "optimiser": self._optimiser_state()}
+        write_state(self.folder, tensors, {"place": asdict(self.place), **self.facts})
+
+    def _optimiser_state(self) -> dict[str, Tensor]:
+        state, names = self.optimiser.state, dict(self.model.named_parameters())
+        return {f"{key}.{name}": value for name, p in names.items() for key, value in state[p].items()}
+
+    def _resume(self) -> None:
+        """Goes on from the folder's checkpoint; one of another training is refused.
+
+        Raises:
+            CheckpointError: the checkpoint is damaged or belongs to another training.
+        """
+        if self.folder is None or not (self.folder / STATE).exists():
+            return
+        facts = read_facts(self.folder)
+        for name, value in self.facts.items():
+            if facts.get(name) != value:
+                raise CheckpointError(
+                    f"{self.folder} holds another training ({name} is {facts.get(name)}, not {value}): "
+                    "choose another folder or remove it"
+                )
+        try:
+            place = dict(facts["place"])
+            epochs = tuple(Epoch(**epoch) for epoch in place.pop("epochs"))
+            self.place = _Place(**place, epochs=epochs)
+            self.model.load_state_dict(read_tensors(self.folder, "weights"))
+            device = self.history.device
+            self.best = {name: value.to(device) for name, value in read_tensors(self.folder, "best").items()}
+            saved = read_tensors(self.folder, "optimiser")
+            for name, parameter in self.model.named_parameters():
+                keys = [key for key in _ADAM if f"{key}.{name}" in saved]
+                self.optimiser.state[parameter] = {key: saved[f"{key}.{name}"].to(device) for key in keys}
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(f"{self.folder} cannot be resumed: {error}") from None
