@@ -62,25 +62,29 @@ class Recurrence:
 
     @staticmethod
     def fit(dataset: Dataset) -> "Recurrence":
-        """Chooses every relation's decay on the validation facts; the test facts are not read."""
-        known = Facts.concat([dataset.split(Split.TRAIN), dataset.split(Split.VALID)])
+        """Chooses every relation's decay by MRR on the validation facts; the test facts are not read.
+
+        Where no validation fact recurs, nothing speaks for any decay and the middle of the grid is taken.
+        """
+        valid = dataset.split(Split.VALID)
+        known = Facts.concat([dataset.split(Split.TRAIN), valid])
         history = TemporalIndex.build(known, dataset.num_entities, dataset.num_relations)
-        quality = _reciprocal_ranks(history, dataset.split(Split.VALID), dataset.calendar.ticks_per_unit)
-        asked = max(1, 2 * dataset.sizes[1])
-        credited = quality + PATIENCE * quality.sum(1, keepdim=True) / asked
-        # Where nothing speaks for any decay, the middle of the grid is as good as another and harms least.
-        best = credited.argmax(0) if len(dataset.split(Split.VALID)) else torch.full_like(quality[0], 3).long()
-        return Recurrence(tuple(DECAYS[i] for i in best.tolist()), dataset.calendar.ticks_per_unit)
+        quality = _reciprocal_ranks(history, valid, dataset.calendar.ticks_per_unit)
+        credited = quality + PATIENCE * quality.sum(1, keepdim=True) / max(1, 2 * len(valid))
+        middle = torch.full((2 * dataset.num_relations,), len(DECAYS) // 2)
+        choice = torch.where(quality.any(), credited.argmax(0), middle)
+        return Recurrence(tuple(DECAYS[i] for i in choice.tolist()), dataset.calendar.ticks_per_unit)
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores every entity as the answer of every question; float64, so that the small fallback is not lost."""
-        count = _popularity(history, queries)
+        share, row_of = _shares(history, queries)
+        scores = (FALLBACK * share).index_select(0, row_of)
+        reached = scores > 0
         row, object, age = _recurrences(history, queries, self.ticks_per_unit)
         decay = torch.tensor(self.decay, dtype=torch.float64, device=history.device)
         weight = age ** -decay.index_select(0, queries.relation.index_select(0, row))
-        scores = count * (FALLBACK / count.sum(1, keepdim=True).clamp(min=1))
         scores.view(-1).index_add_(0, row * history.num_entities + object, weight)
-        return Scores(scores, count > 0)
+        return Scores(scores, reached)
 
     def evidence(self, history: TemporalIndex, query: Queries, answer: int) -> Evidence:
         """The facts counted for one answer of one question: those of the relation about it, whoever the subject."""
@@ -90,8 +94,8 @@ class Recurrence:
         edges = history.edges(history.by_relation(rank))
         age = (query.time - edges.time).double() / self.ticks_per_unit
         own = torch.where(edges.object == query.subject, age ** -self.decay[int(query.relation)], 0.0)
-        everybody = int(_popularity(history, query).sum())
-        weight = own + FALLBACK / max(1, everybody)
+        share, _ = _shares(history, query)
+        weight = own + FALLBACK * share[0, answer] / max(1, len(rank))
         order = torch.argsort(weight, descending=True, stable=True)
         return Evidence(edges.fact[order], weight[order])
 
@@ -145,30 +149,33 @@ def _ordered(history: TemporalIndex) -> _ByRelation:
     return known
 
 
-def _popularity(history: TemporalIndex, queries: Queries) -> Tensor:
-    """count[q, o]: how many facts with question q's relation and object o came before its time; float64 [Q, E].
+def _shares(history: TemporalIndex, queries: Queries) -> tuple[Tensor, Tensor]:
+    """share[g, o]: which part of the relation's facts before the time were about object o.
 
-    Questions with one relation and time share a row. A relation's rows ascend in time and each only counts what is
-    new since the row before, so every fact is counted once however many times are asked about.
+    Questions with one relation and time share a row g. A relation's rows ascend in time and each only counts what is
+    new since the row before, so a fact is counted once however many times are asked about.
+
+    Returns:
+        (share, row): float64 [G, E], and the g of every question.
     """
     facts = _ordered(history)
     # A time beyond the last fact sees all of them, one before the first none.
     moment = (queries.time - facts.first).clamp(0, facts.span - 1)
-    wanted, place = torch.unique(queries.relation * facts.span + moment, return_inverse=True)
+    wanted, row_of = torch.unique(queries.relation * facts.span + moment, return_inverse=True)
     relation = wanted // facts.span
-    stop = torch.searchsorted(facts.key, wanted)
-    opens = torch.ones_like(relation, dtype=torch.bool)
-    opens[1:] = relation[1:] != relation[:-1]
-    before = torch.cat([stop[:1], stop[:-1]])
-    start = torch.where(opens, torch.searchsorted(facts.key, relation * facts.span), before)
-    row, position = expand(start, stop)
+    begin, stop = torch.searchsorted(facts.key, relation * facts.span), torch.searchsorted(facts.key, wanted)
+    again = torch.zeros_like(relation, dtype=torch.bool)
+    again[1:] = relation[1:] == relation[:-1]
+    row, position = expand(torch.where(again, stop.roll(1), begin), stop)
     cell = row * history.num_entities + facts.object.index_select(0, position)
-    fresh = torch.bincount(cell, minlength=len(wanted) * history.num_entities).view(len(wanted), -1)
-    total = fresh.cumsum(0)
-    # The running total crosses from one relation to the next: take away what stood before the relation's first row.
-    opening = torch.cummax(torch.where(opens, torch.arange(len(wanted), device=stop.device), 0), 0).values
-    count = total - (total - fresh).index_select(0, opening)
-    return count.index_select(0, place).double()
+    count = torch.zeros(len(wanted) * history.num_entities, dtype=torch.float64, device=stop.device)
+    count = count.index_add_(0, cell, torch.ones_like(cell, dtype=torch.float64)).view(len(wanted), -1)
+    if bool(again.any()):
+        # Whole numbers add up exactly, so a running total over all rows may be taken back to its relation's first.
+        total = count.cumsum(0)
+        first = torch.cummax(torch.where(again, 0, torch.arange(len(wanted), device=stop.device)), 0).values
+        count = total - (total - count).index_select(0, first)
+    return count.div_((stop - begin).clamp(min=1)[:, None]), row_of
 
 
 def _reciprocal_ranks(history: TemporalIndex, facts: Facts, ticks_per_unit: int) -> Tensor:

