@@ -2,6 +2,32 @@
 
 Reading order follows the data: `data` (from text to history), `graph` (from query to subgraph), `nn` and `model` (the
 method), `baselines`, `evaluation` (the judge), `training`, `experiment`, `api` (what is offered here), `cli`.
+
+The public names are loaded when they are first asked for: importing this package costs nothing.
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xerte.api import Answer as Answer
+    from xerte.api import Forecast as Forecast
+    from xerte.api import Model as Model
+    from xerte.api import Question as Question
+    from xerte.api import evaluate as evaluate
+    from xerte.api import load as load
+    from xerte.api import read_events as read_events
+
 __version__ = "0.1.0"
+__all__ = ["Answer", "Forecast", "Model", "Question", "evaluate", "load", "read_events"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from xerte import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'xerte' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

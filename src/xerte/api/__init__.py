@@ -1,0 +1,25 @@
+"""The one facade, in names and dates: the command line and the pages are thin over it.
+
+`datasets` (load, import, browse) needs numpy only; `model` (Model, evaluate) brings torch and is loaded when first
+asked for; `forecast` holds what both speak of; `questions` reads and writes many at once.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from xerte.api.datasets import load as load
+from xerte.api.datasets import read_events as read_events
+from xerte.api.forecast import Answer as Answer
+from xerte.api.forecast import Forecast as Forecast
+from xerte.api.forecast import Question as Question
+
+if TYPE_CHECKING:
+    from xerte.api.model import Model as Model
+    from xerte.api.model import evaluate as evaluate
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Model", "evaluate"):
+        from xerte.api import model
+
+        return getattr(model, name)
+    raise AttributeError(f"module 'xerte.api' has no attribute {name!r}")

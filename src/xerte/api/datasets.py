@@ -1,0 +1,134 @@
+"""Datasets by name: opening, fetching, browsing. Needs numpy only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xerte.data import catalog, store
+from xerte.data.catalog import Listed
+from xerte.data.checks import findings
+from xerte.data.dataset import Dataset
+from xerte.data.download import Progress
+from xerte.data.splits import Finding
+from xerte.data.statistics import Statistics, statistics_of
+from xerte.types import Split
+
+if TYPE_CHECKING:
+    from xerte.data.events import EventLog
+
+
+def load(name: str | Path = catalog.WORLD) -> Dataset:
+    """Opens "world" (the embedded default), a dataset kept at home by its name, or the dataset in a folder.
+
+    Raises:
+        InputError: nothing is known under this name; close names are suggested.
+        DatasetError: the dataset is not here yet, or damaged.
+    """
+    return catalog.load(name)
+
+
+def read_events(path: str | Path, **options: Any) -> "EventLog":
+    """Reads a CSV, TSV, Parquet or JSON lines file; `xerte.data.events.read_events` has the options."""
+    from xerte.data.events import read_events
+
+    return read_events(Path(path), **options)
+
+
+def listed() -> list[Listed]:
+    """The embedded world, the known benchmarks (here or not), and what the user imported."""
+    return catalog.list_datasets()
+
+
+def get(name: str, source: Path | None = None, progress: Progress | None = None) -> tuple[Dataset, Path]:
+    """Downloads a known benchmark, or takes its files from a folder; returns it and where it is kept."""
+    return catalog.get(name, source, progress=progress), catalog.dataset_folder(name)
+
+
+def statistics(dataset: Dataset | str) -> Statistics:
+    """The paper's two statistics tables."""
+    return statistics_of(load(dataset) if isinstance(dataset, str) else dataset)
+
+
+def check(name: str) -> list[Finding]:
+    """Reads every byte of a dataset and says what its user should know about it.
+
+    Raises:
+        DatasetError: it is damaged.
+    """
+    if name == catalog.WORLD:
+        return findings(load(name))
+    kept = catalog.dataset_folder(name) if not Path(name).is_dir() else Path(name)
+    return findings(store.verify(kept) if kept.exists() else load(name))
+
+
+@dataclass(frozen=True)
+class Event:
+    """A fact in names, as a reader meets it."""
+
+    time: str
+    subject: str
+    relation: str
+    object: str
+    split: str
+    extras: Mapping[str, str] = field(default_factory=dict)
+
+
+def history(
+    dataset: Dataset, entity: str, before: str | None = None, limit: int | None = None
+) -> tuple[int, list[Event]]:
+    """What happened to an entity, newest first, as subject or object.
+
+    Args:
+        dataset: where to look.
+        entity: its name.
+        before: only events before this date.
+        limit: at most so many events.
+
+    Returns:
+        How many there are in all, and the newest of them.
+
+    Raises:
+        UnknownNameError: the entity is not in the dataset; the closest names are suggested.
+    """
+    facts, id = dataset.facts, dataset.entities.id(entity)
+    mine = (facts.subject == id) | (facts.object == id)
+    if before is not None:
+        mine &= facts.time < dataset.calendar.parse(before)
+    rows = np.flatnonzero(mine)
+    newest = rows[np.argsort(-facts.time[rows].astype(np.int64), kind="stable")]
+    return len(rows), [event(dataset, int(row)) for row in newest[:limit]]
+
+
+def event(dataset: Dataset, row: int) -> Event:
+    """The fact of this number, in names."""
+    facts, bounds = dataset.facts, np.cumsum(dataset.sizes)
+    return Event(
+        dataset.calendar.format(int(facts.time[row])),
+        dataset.entities[int(facts.subject[row])],
+        dataset.relations[int(facts.relation[row])],
+        dataset.entities[int(facts.object[row])],
+        list(Split)[int(np.searchsorted(bounds, row, side="right"))].value,
+        {name: column[row] for name, column in dataset.extras.items()},
+    )
+
+
+@dataclass(frozen=True)
+class Match:
+    """A name that was looked for."""
+
+    kind: str
+    name: str
+    facts: int
+
+
+def search(dataset: Dataset, words: str) -> list[Match]:
+    """The entities and relations whose names hold all these words, the busiest first."""
+    facts, size = dataset.facts, dataset.num_entities
+    degree = np.bincount(facts.subject, minlength=size) + np.bincount(facts.object, minlength=size)
+    used = np.bincount(facts.relation, minlength=dataset.num_relations)
+    found = [Match("entity", dataset.entities[id], int(degree[id])) for id in dataset.entities.search(words)]
+    found += [Match("relation", dataset.relations[id], int(used[id])) for id in dataset.relations.search(words)]
+    return sorted(found, key=lambda match: (-match.facts, match.name))

@@ -1,0 +1,111 @@
+"""The user's own events, from files to a dataset kept under a name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xerte.data import catalog
+from xerte.data.benchmark import read_benchmark
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.checks import findings
+from xerte.data.dataset import Dataset
+from xerte.data.splits import Finding, split_by_date, split_by_fraction
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from xerte.data.events import ReadReport
+
+FRACTIONS = (0.8, 0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A dataset that was taken in.
+
+    Attributes:
+        dataset: what it became.
+        folder: where it is kept.
+        time: how time was understood.
+        report: rows read and skipped, duplicates; None for a folder in the benchmark format, which stops at bad rows.
+        findings: what its user should know.
+    """
+
+    dataset: Dataset
+    folder: Path
+    time: str
+    report: "ReadReport | None"
+    findings: list[Finding]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        report = self.report
+        rejects = report and report.rejects
+        return {
+            "name": self.dataset.name,
+            "folder": str(self.folder),
+            "time": self.time,
+            "rows_read": report.rows_read if report else len(self.dataset.facts),
+            "rows_skipped": report.rows_skipped if report else 0,
+            "rejects": str(rejects) if rejects else None,
+            "duplicates": report.duplicates if report else 0,
+            "facts": len(self.dataset.facts),
+            "entities": self.dataset.num_entities,
+            "relations": self.dataset.num_relations,
+            "sizes": dict(zip(("train", "valid", "test"), self.dataset.sizes, strict=True)),
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def import_events(
+    path: Path | Sequence[Path],
+    name: str,
+    *,
+    fractions: tuple[float, float, float] | None = None,
+    valid_from: str | None = None,
+    test_from: str | None = None,
+    replace: bool = False,
+    **options: Any,
+) -> Imported:
+    """Reads events, splits them in time and keeps them as a dataset.
+
+    Args:
+        path: events files, or one folder in the benchmark format, whose splits stay as given.
+        name: what to call it.
+        fractions: of facts in train, valid and test (default: 0.8, 0.1, 0.1).
+        valid_from, test_from: cut at these dates instead.
+        replace: whether a dataset of that name may be overwritten.
+        options: of `xerte.data.events.read_events`.
+    """
+    taken = catalog.dataset_folder(name)
+    if taken.exists() and not replace:
+        raise InputError(f"{name} exists already: choose another name or ask for it to be replaced with --replace")
+    if (valid_from is None) != (test_from is None) or (valid_from is not None and fractions is not None):
+        raise InputError("split either by fractions, or by both dates: where valid starts and where test starts")
+    paths = [path] if isinstance(path, Path) else list(path)
+    if len(paths) == 1 and paths[0].is_dir():
+        if options or fractions or valid_from:
+            raise InputError(f"{paths[0]} is a folder in the benchmark format: its columns and splits are given")
+        return _kept(_from_folder(paths[0], name), None, replace)
+    from xerte.data.events import read_events
+
+    log = read_events(paths, **options)
+    if valid_from is not None and test_from is not None:
+        dataset = split_by_date(log, name, valid_from, test_from)
+    else:
+        dataset = split_by_fraction(log, name, fractions or FRACTIONS)
+    return _kept(dataset, log.report, replace)
+
+
+def _kept(dataset: Dataset, report: "ReadReport | None", may_replace: bool) -> Imported:
+    folder = catalog.add(dataset, replace=may_replace)
+    return Imported(dataset, folder, report.time if report else "time as whole number", report, findings(dataset))
+
+
+def _from_folder(folder: Path, name: str) -> Dataset:
+    """The benchmark format does not say what its times mean: they stay whole numbers, with their common gap as unit."""
+    dataset = read_benchmark(folder, name, Calendar(Tick.STEP, "", Tick.STEP))
+    gap = int(np.gcd.reduce(np.diff(np.unique(dataset.facts.time)))) or 1
+    return replace(dataset, calendar=Calendar(Tick.STEP, "", Tick.STEP, gap))

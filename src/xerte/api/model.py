@@ -1,0 +1,264 @@
+"""A forecaster together with a dataset's names, calendar and history: questions in names in, answers in names out."""
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xerte.api.datasets import Event, event, load
+from xerte.api.forecast import UNKNOWN, Answer, Forecast, Question
+from xerte.data.dataset import Dataset
+from xerte.errors import InputError
+from xerte.evaluation.evaluate import evaluate as judge
+from xerte.evaluation.metrics import Evaluation
+from xerte.experiment.registry import make
+from xerte.experiment.trace import Trace, commit, device_name, versions
+from xerte.forecaster import Forecaster, Queries
+from xerte.graph.index import TemporalIndex
+from xerte.types import Split
+
+CELLS = 1 << 22
+"""Scores held at once while many questions are answered."""
+
+Progress = Callable[[int, int], None]
+
+
+class _Facts(Protocol):
+    """Facts that speak for an answer, heaviest first."""
+
+    @property
+    def fact(self) -> Tensor: ...
+    @property
+    def weight(self) -> Tensor: ...
+
+
+@runtime_checkable
+class _Witness(Protocol):
+    """A forecaster that can say which facts it counted."""
+
+    def evidence(self, history: TemporalIndex, query: Queries, answer: int) -> _Facts: ...
+
+
+@runtime_checkable
+class _Configured(Protocol):
+    """A forecaster that can tell its settings."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A fact that spoke for an answer, and how much of its score it made."""
+
+    event: Event
+    weight: float
+
+
+class Model:
+    """Answers questions about a dataset's future.
+
+    Args:
+        forecaster: scores every entity for every question, in ids.
+        dataset: gives names, calendar, and the history that may be read.
+        prepare_s: how long it took to make the forecaster ready, for the trace of a run.
+    """
+
+    def __init__(self, forecaster: Forecaster, dataset: Dataset, prepare_s: float = 0.0) -> None:
+        self.forecaster, self.dataset, self.prepare_s = forecaster, dataset, prepare_s
+
+    @classmethod
+    def load(cls, name: str, dataset: Dataset | str) -> "Model":
+        """The model of this name, made ready for a dataset (or the dataset of this name)."""
+        data = load(dataset) if isinstance(dataset, str) else dataset
+        started = perf_counter()
+        return cls(make(name, data), data, perf_counter() - started)
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        return self.forecaster.name
+
+    @cached_property
+    def history(self) -> TemporalIndex:
+        """Every fact of the dataset, so ordered that all before a time is one range."""
+        data = self.dataset
+        return TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+
+    def forecast(
+        self,
+        subject: str,
+        relation: str,
+        time: str | int,
+        top: int = 10,
+        *,
+        object: str = UNKNOWN,
+        among: Iterable[str] | None = None,
+    ) -> Forecast:
+        """Who or what will stand at "?" in (subject, relation, ?, time), or in (?, relation, object, time).
+
+        Args:
+            subject: a name, or "?" when the object is given.
+            relation: a name, or "inverse of " and a name.
+            time: ISO ("2014-11-09"), or a whole number where the dataset counts steps; only facts before it are read.
+            top: how many answers to give.
+            object: a name when the subject is asked for.
+            among: the only candidates, by name; each of them is given, reached or not.
+
+        Raises:
+            UnknownNameError: a name is not in the dataset; the closest ones are suggested.
+        """
+        return self.forecast_many([Question(subject, relation, str(time), object)], top, among=among)[0]
+
+    def forecast_many(
+        self,
+        questions: Iterable[Question],
+        top: int = 10,
+        *,
+        among: Iterable[str] | None = None,
+        progress: Progress | None = None,
+    ) -> list[Forecast]:
+        """The forecasts of many questions, in their order; the company never changes an answer."""
+        if top < 1:
+            raise InputError(f"top is {top}: ask for at least 1 answer")
+        asked = list(questions)
+        queries = self._queries(asked)
+        candidates = None if among is None else self._candidates(among)
+        notes = self._notes(asked, queries)
+        size = max(1, min(1024, CELLS // max(1, self.dataset.num_entities)))
+        forecasts: list[Forecast] = []
+        for start in range(0, len(asked), size):
+            rows = slice(start, start + size)
+            answers = self._answers(queries[rows], top, candidates)
+            forecasts += [
+                Forecast(question, self.name, answer, note)
+                for question, answer, note in zip(asked[rows], answers, notes[rows], strict=True)
+            ]
+            if progress is not None:
+                progress(len(forecasts), len(asked))
+        return forecasts
+
+    def evidence(self, question: Question, entity: str, most: int = 5) -> list[Reason]:
+        """The facts that speak for an answer, heaviest first; none where the model cannot name any."""
+        if not isinstance(self.forecaster, _Witness):
+            return []
+        counted = self.forecaster.evidence(self.history, self._queries([question]), self.dataset.entities.id(entity))
+        rows = zip(counted.fact[:most].tolist(), counted.weight[:most].tolist(), strict=True)
+        return [Reason(event(self.dataset, fact), weight) for fact, weight in rows]
+
+    def evaluate(self, split: Split | str = Split.TEST, progress: Progress | None = None) -> Evaluation:
+        """The judge's verdict on one split of the dataset."""
+        return judge(self.forecaster, self.dataset, Split(split), self.history, progress=progress)
+
+    def trace(self, evaluation: Evaluation) -> Trace:
+        """What a run measured, by what, where and how: `.write(path)` keeps it."""
+        body, split = evaluation.to_json(), evaluation.protocol.split.value
+        return Trace(
+            dataset=self.dataset.name,
+            model=self.name,
+            split=split,
+            metrics=body["metrics"],
+            protocol=body["protocol"],
+            queries=body["queries"],
+            command=shlex.join(["xerte", "evaluate", self.dataset.name, "--model", self.name, "--split", split]),
+            settings=self.forecaster.to_json() if isinstance(self.forecaster, _Configured) else {},
+            seconds={"prepare": round(self.prepare_s, 3), "evaluate": round(evaluation.seconds, 3)},
+            seed=None,
+            device=device_name(self.history.device),
+            versions=versions(),
+            commit=commit(),
+            details={key: body[key] for key in ("interval", "ties", "groups", "reached")},
+        )
+
+    def _queries(self, asked: Sequence[Question]) -> Queries:
+        """Ids and ticks; a question for the subject becomes one for the object of the reciprocal relation."""
+        data = self.dataset
+        table = np.empty((3, len(asked)), np.int64)
+        for place, question in enumerate(asked):
+            try:
+                relation, time = data.relations.id(question.relation), data.calendar.parse(question.time)
+                table[:, place] = data.entities.id(question.known), relation, time
+            except InputError as error:
+                if len(asked) == 1:
+                    raise
+                raise InputError(f"question {place + 1}: {error}") from None
+        turned = np.array([question.subject == UNKNOWN for question in asked], bool)
+        table[1] = np.where(turned, data.relations.reciprocal(table[1].astype(np.int32)), table[1])
+        subject, relation_id, tick = (torch.from_numpy(row.copy()) for row in table)
+        return Queries(subject, relation_id, tick)
+
+    def _candidates(self, among: Iterable[str]) -> Tensor:
+        ids = sorted({self.dataset.entities.id(name) for name in among})
+        if not ids:
+            raise InputError("there are no candidates: name at least one entity")
+        return torch.tensor(ids, dtype=torch.int64)
+
+    def _answers(self, queries: Queries, top: int, candidates: Tensor | None) -> list[tuple[Answer, ...]]:
+        """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
+        with torch.no_grad():
+            scores = self.forecaster.forecast(self.history, queries)
+        score, reached = scores.scores.double().cpu(), scores.reached.cpu()
+        entity = torch.arange(score.shape[1])
+        if candidates is not None:
+            score, reached, entity = score[:, candidates], reached[:, candidates], candidates
+        # Above every real score stands nothing: what was not reached goes last, whatever its number says.
+        order = torch.argsort(score.masked_fill(~reached, -torch.inf), dim=1, descending=True, stable=True)[:, :top]
+        names = self.dataset.entities
+        rows = zip(
+            entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True
+        )
+        return [
+            tuple(
+                Answer(names[id], value if seen else 0.0, seen)
+                for id, value, seen in zip(*row, strict=True)
+                if seen or candidates is not None
+            )
+            for row in rows
+        ]
+
+    def _notes(self, asked: Sequence[Question], queries: Queries) -> list[tuple[str, ...]]:
+        """What a reader should know about each question."""
+        data, calendar = self.dataset, self.dataset.calendar
+        start, stop = self.history.prior(queries.subject, queries.time)
+        prior, seen = (stop - start).tolist(), data.seen_in_train()
+        last = int(data.facts.time.max()) if len(data.facts) else 0
+        notes: list[tuple[str, ...]] = []
+        for question, count, known, time in zip(
+            asked, prior, queries.subject.tolist(), queries.time.tolist(), strict=True
+        ):
+            lines = []
+            if not count:
+                lines.append(f"no prior facts: nothing is known of {question.known} before {question.time}")
+            if not seen[known]:
+                lines.append(f"{question.known} is in no training fact")
+            if time > last + calendar.ticks_per_unit:
+                away = (time - last) // calendar.ticks_per_unit
+                lines.append(
+                    f"the history ends at {calendar.format(last)}, {away} {calendar.unit}s before the question"
+                )
+            notes.append(tuple(lines))
+        return notes
+
+
+def evaluate(
+    model: str | Model,
+    dataset: Dataset | str | None = None,
+    split: Split | str = Split.TEST,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Judges a model (or the training-free one of this name) on a split: two questions for every fact.
+
+    `evaluate("recurrence", "world").metrics().mrr` is a percentage under the time-aware filter.
+    """
+    if isinstance(model, str):
+        if dataset is None:
+            raise InputError("name the dataset on which the model is to be judged")
+        model = Model.load(model, dataset)
+    elif dataset is not None:
+        model = Model(model.forecaster, load(dataset) if isinstance(dataset, str) else dataset)
+    return model.evaluate(split, progress)

@@ -1,0 +1,69 @@
+"""The command `xerte`: thin over `xerte.api`. torch, duckdb and rich are imported by the commands that need them."""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from xerte import __version__
+from xerte.cli.data import data
+from xerte.cli.demo import demo
+from xerte.cli.evaluate import evaluate
+from xerte.cli.forecast import forecast
+from xerte.errors import XerteError
+
+
+class Commands(TyperGroup):
+    """A user's mistake is one sentence on stderr and exit code 2, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the chosen command."""
+        try:
+            return super().invoke(ctx)
+        except XerteError as error:
+            typer.echo(f"xerte: {error}", err=True)
+            raise typer.Exit(2) from None
+
+
+app = typer.Typer(
+    name="xerte",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data, name="data")
+app.command()(evaluate)
+app.command()(forecast)
+app.command()(demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"xerte {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Forecasts future events on temporal knowledge graphs and shows why.
+
+    \b
+    xerte demo                                          the main job on the embedded world
+    xerte data import my.csv --name mine                your own events
+    xerte evaluate mine --model recurrence              how good is it?
+    xerte forecast mine "Ada Lund" "visits" 2024-05-01  what comes next?
+
+    Data is kept under $XERTE_HOME (default: the platform's folder for user data).
+    """
+
+
+def main() -> None:
+    """The entry point of the command."""
+    app()

@@ -1,0 +1,165 @@
+"""`xerte data …`: what is here, getting and checking it, browsing it."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from xerte.cli.imports import import_events
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+
+data = typer.Typer(no_args_is_help=True, help="Datasets: list, get, import, look inside.")
+data.command("import")(import_events)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name, or its folder.")]
+
+
+@data.command("list")
+def list_datasets(as_json: AsJson = False) -> None:
+    """Lists the embedded world, the known benchmarks and your own datasets.
+
+    \b
+    xerte data list
+    xerte data list --json
+    """
+    from xerte.api import datasets
+
+    listed = datasets.listed()
+    if as_json:
+        print_json([asdict(one) for one in listed])
+        return
+    rows = [
+        (
+            one.name,
+            one.kind,
+            "damaged" if one.problem else "ready" if one.present else f"xerte data get {one.name}",
+            one.title,
+            "" if one.facts is None else one.facts,
+        )
+        for one in listed
+    ]
+    print_table("", ("name", "kind", "state", "what it is", "facts"), rows, left=4)
+    for one in listed:
+        if one.problem:
+            print_text(f"{one.name}: {one.problem}")
+
+
+@data.command()
+def get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A known benchmark: see `xerte data list`.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Take the published files from this folder, not from the network.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Downloads a public benchmark, checks it and prepares it; a broken download goes on where it stopped.
+
+    \b
+    xerte data get icews14
+    xerte data get yago --from downloads/yago
+    """
+    from xerte.api import datasets
+
+    with progress(f"getting {name}", "B") as report:
+        dataset, folder = datasets.get(name, source, report)
+    if as_json:
+        print_json({"name": dataset.name, "facts": len(dataset.facts), "folder": str(folder)})
+    else:
+        print_text(f"{dataset.name} is ready: {len(dataset.facts):,} facts in {folder}")
+
+
+@data.command()
+def stats(name: Name, as_json: AsJson = False) -> None:
+    """Prints the two statistics tables: sizes, and entities seen in train, train + valid, and in all.
+
+    \b
+    xerte data stats world
+    xerte data stats icews14 --json
+    """
+    from xerte.api import datasets
+
+    counts = datasets.statistics(name)
+    if as_json:
+        print_json(counts.to_json())
+        return
+    columns = ("dataset", "train", "valid", "test", "entities", "relations", "timestamps", "unit")
+    sizes = (counts.train, counts.valid, counts.test, counts.entities, counts.relations, counts.timestamps, counts.unit)
+    print_table("", columns, [(name, *sizes)])
+    shares = ("dataset", "entities in train", "in train + valid", "in all", "train / all (%)")
+    seen = (counts.entities_train, counts.entities_train_valid, counts.entities, f"{counts.share:.1f}")
+    print_table("", shares, [(name, *seen)])
+
+
+@data.command()
+def check(name: Name, as_json: AsJson = False) -> None:
+    """Reads every byte against its hash and says what one should know before trusting a number made from it.
+
+    \b
+    xerte data check yago
+    """
+    from xerte.api import datasets
+
+    found = datasets.check(name)
+    if as_json:
+        print_json({"name": name, "intact": True, "findings": [finding.to_json() for finding in found]})
+        return
+    print_text(f"{name} is intact" + (", and one should know:" if found else "."))
+    for finding in found:
+        print_text(f"  {finding.kind}: {finding.text}")
+
+
+@data.command()
+def show(
+    name: Name,
+    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="Its name.")],
+    before: Annotated[str | None, typer.Option(metavar="DATE", help="Only what happened before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many events.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Shows an entity's history, newest first, as subject and as object.
+
+    \b
+    xerte data show icews14 "Catherine Ashton" --before 2014-11-09
+    xerte data show icews14 Oman --limit 5 --json
+    """
+    from xerte.api import datasets
+
+    total, events = datasets.history(datasets.load(name), entity, before, limit)
+    if as_json:
+        print_json({"entity": entity, "facts": total, "events": [asdict(event) for event in events]})
+        return
+    when = f" before {before}" if before else ""
+    if not total:
+        print_text(f"no prior facts: nothing is known of {entity}{when}")
+        return
+    extras = list(events[0].extras)
+    rows = [
+        (one.time, one.subject, one.relation, one.object, one.split, *(one.extras[key] for key in extras))
+        for one in events
+    ]
+    columns = ("time", "subject", "relation", "object", "split", *extras)
+    print_table(f"{entity}: the newest {len(events):,} of {total:,} facts{when}", columns, rows, left=len(columns))
+
+
+@data.command()
+def search(
+    name: Name,
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="All of them are in the name; case is ignored.")],
+    limit: Annotated[int, typer.Option(min=1, help="At most so many names.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Finds entities and relations by words of their names, the busiest first.
+
+    \b
+    xerte data search icews14 foreign minister
+    xerte data search icews14 visit --json
+    """
+    from xerte.api import datasets
+
+    found = datasets.search(datasets.load(name), " ".join(words))
+    if as_json:
+        print_json({"found": len(found), "names": [asdict(match) for match in found[:limit]]})
+        return
+    rows = [(match.kind, match.name, match.facts) for match in found[:limit]]
+    print_table(f"{len(rows):,} of {len(found):,} names", ("kind", "name", "facts"), rows, left=2)

@@ -1,0 +1,90 @@
+"""`xerte evaluate`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.types import Split
+
+if TYPE_CHECKING:
+    from xerte.api import Model
+    from xerte.evaluation.metrics import Evaluation
+
+COLUMNS = ("MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "questions")
+
+
+class By(StrEnum):
+    """How to group the questions."""
+
+    RELATION = "relation"
+    SEEN = "seen"
+    RECURRING = "recurring"
+    SIDE = "side"
+
+
+_GROUPS = {
+    By.SEEN: ("seen", "unseen"),
+    By.RECURRING: ("recurring", "new"),
+    By.SIDE: ("object wanted", "subject wanted"),
+}
+
+
+def evaluate(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    model: Annotated[str, typer.Option(help="The model's name.")] = "recurrence",
+    split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
+    by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judges a model: two questions for every fact of a split, ranked under three filters.
+
+    Ties count at their mean rank; an answer the model did not reach ranks last.
+
+    \b
+    xerte evaluate world --model oracle
+    xerte evaluate icews14 --model recurrence --by relation
+    xerte evaluate icews14 --split valid --json
+    xerte evaluate yago --trace results/yago-recurrence.json
+    """
+    from xerte import api
+
+    chosen = api.Model.load(model, dataset)
+    with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
+        evaluation = chosen.evaluate(split, report)
+    groups = _grouped(chosen, evaluation, by)
+    if trace is not None:
+        chosen.trace(evaluation).write(trace)
+    if as_json:
+        print_json(evaluation.to_json() | ({"by": {by.value: groups}} if by else {}))
+        return
+    body = evaluation.to_json()
+    title = f"{chosen.name} on {chosen.dataset.name}, {split.value} ({body['seconds']:.1f} s)"
+    print_table(title, ("filter", *COLUMNS), [(name, *_cells(metrics)) for name, metrics in body["metrics"].items()])
+    interval = body["interval"]["time-aware"]["mrr"]
+    print_text(
+        f"time-aware MRR, {interval['level']:.0%} interval: {interval['low']:.2f} to {interval['high']:.2f}; "
+        f"ties best {body['ties']['best']['mrr']:.2f}, worst {body['ties']['worst']['mrr']:.2f}; "
+        f"answer reached: {body['reached']:.1f} %"
+    )
+    if by:
+        print_table(f"by {by.value}, time-aware", (by.value, *COLUMNS), [(n, *_cells(m)) for n, m in groups.items()])
+
+
+def _grouped(model: "Model", evaluation: "Evaluation", by: By | None) -> dict[str, dict[str, Any]]:
+    if by is None:
+        return {}
+    if by is By.RELATION:
+        names = model.dataset.relations
+        found = {names[relation]: metrics for relation, metrics in evaluation.by_relation().items()}
+        ordered = sorted(found.items(), key=lambda item: (-item[1].queries, item[0]))
+        return {name: metrics.to_json() for name, metrics in ordered}
+    masks = evaluation.groups()
+    return {name: evaluation.metrics(mask=masks[name]).to_json() for name in _GROUPS[by]}
+
+
+def _cells(metrics: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(metrics[name] for name in ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "queries"))

@@ -1,0 +1,86 @@
+"""`xerte forecast`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from xerte.api import Forecast, Model
+
+
+def forecast(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    subject: Annotated[str | None, typer.Argument(help="Who acts; ? asks for it.")] = None,
+    relation: Annotated[str | None, typer.Argument(help="What is done.")] = None,
+    time: Annotated[str | None, typer.Argument(help="When: only what happened before is read.")] = None,
+    object: Annotated[str, typer.Argument(help="To whom; ? asks for it.")] = "?",
+    model: Annotated[str, typer.Option(help="The model's name.")] = "recurrence",
+    top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
+    among: Annotated[Path | None, typer.Option(help="Only these candidates: a file with one name per line.")] = None,
+    queries: Annotated[
+        Path | None, typer.Option(help="Many questions: columns subject, relation, time, object.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where their answers go: .parquet, .csv, .tsv or .jsonl.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answers questions about the future: SUBJECT RELATION TIME [OBJECT], with ? for what is asked.
+
+    Without OBJECT, the object is asked for; with ? for SUBJECT and an OBJECT, the subject is.
+
+    \b
+    xerte forecast icews14 "Catherine Ashton" "Make a visit" 2014-11-09
+    xerte forecast icews14 "?" "Make a visit" 2014-11-09 Oman --top 3
+    xerte forecast world "?" visits 2021-03-01 Oman --among states.txt --json
+    xerte forecast icews14 --queries questions.csv --out answers.parquet
+    """
+    from xerte import api
+    from xerte.api.questions import read_names, read_questions, write_answers
+
+    single = subject is not None
+    if single == (queries is not None) or (single and (relation is None or time is None)):
+        raise InputError("give either SUBJECT RELATION TIME [OBJECT] or --queries FILE: see `xerte forecast --help`")
+    candidates = None if among is None else read_names(among)
+    if queries is None:
+        if out is not None:
+            raise InputError(
+                "--out belongs to --queries: one question is answered on the screen, or as JSON with --json"
+            )
+        question = api.Question(subject or "", relation or "", time or "", object)
+        chosen = api.Model.load(model, dataset)
+        _show(chosen, chosen.forecast_many([question], top, among=candidates)[0], as_json)
+        return
+    questions = read_questions(queries)
+    chosen = api.Model.load(model, dataset)
+    with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
+        forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report)
+    if out is not None:
+        write_answers(out, forecasts)
+        summary = {"questions": len(forecasts), "answers": sum(len(one.answers) for one in forecasts), "out": str(out)}
+        if as_json:
+            print_json(summary)
+        else:
+            print_text(f"{summary['questions']:,} questions, {summary['answers']:,} answers: {out}")
+    elif as_json:
+        print_json([one.to_json() for one in forecasts])
+    else:
+        for one in forecasts:
+            _show(chosen, one, as_json=False)
+
+
+def _show(model: "Model", answer: "Forecast", as_json: bool) -> None:
+    if as_json:
+        print_json(answer.to_json())
+        return
+    asked = answer.question
+    title = f"({asked.subject}, {asked.relation}, {asked.object}, {asked.time}) by {model.name}"
+    rows = [
+        (place, candidate.entity, f"{candidate.score:.4f}" if candidate.reached else "not reached")
+        for place, candidate in enumerate(answer.answers, 1)
+    ]
+    print_table(title, ("", "entity", "score"), rows, left=2)
+    for note in answer.notes:
+        print_text(f"note: {note}")

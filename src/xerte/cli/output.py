@@ -1,0 +1,103 @@
+"""What the commands print: tables and JSON on stdout, progress on stderr; rich is imported when it is needed."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def print_json(value: Any) -> None:
+    """One JSON document; names keep their letters, and what is not a number becomes null."""
+    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and value != value else value
+
+
+def print_text(text: str) -> None:
+    """One line as it is: no markup, no wrapping."""
+    typer.echo(text)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> None:
+    """A table; the first `left` columns are words, the others numbers. Piped, it is as wide as its contents."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    if title:
+        print_text(title)
+    table = Table(box=SIMPLE, pad_edge=False)
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="left" if place < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(number(cell)) for cell in row))
+    _console().print(table)
+
+
+def number(value: object) -> str:
+    """Counts with thousands separated, other numbers with two decimals, words as they are."""
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.2f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+@contextmanager
+def progress(task: str, unit: str = "") -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr with rate and time left, as a function of (done, total); None where nobody watches.
+
+    Args:
+        task: what is going on.
+        unit: what is counted; "B" shows sizes of files.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Task as Job
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Job) -> Text:
+            speed = task.finished_speed or task.speed
+            if speed is None:
+                return Text("")
+            return Text(f"{speed / 1e6:.1f} MB/s" if unit == "B" else f"{speed:,.0f} {unit}/s")
+
+    count = DownloadColumn() if unit == "B" else TextColumn("{task.completed:,.0f} / {task.total:,.0f}")
+    columns = (TextColumn("{task.description}"), BarColumn(), count, Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        job = bar.add_task(task, total=1, visible=False)
+        yield lambda done, total: bar.update(job, completed=done, total=total, visible=True)
+
+
+@contextmanager
+def busy(task: str) -> Iterator[None]:
+    """A turning wheel on stderr while something of unknown length goes on; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(task):
+        yield

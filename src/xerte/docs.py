@@ -1,0 +1,148 @@
+"""Writes the generated parts of the pages: `python -m xerte.docs`; `--check` fails where one is stale.
+
+A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`; the rest of a page is written by hand.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+
+from xerte.errors import InputError
+from xerte.experiment.registry import MODELS
+from xerte.experiment.trace import Trace
+
+if TYPE_CHECKING:
+    from typer import Typer
+
+ROOT = Path(__file__).parents[2]
+_PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def pages(root: Path) -> list[Path]:
+    """Every page that may hold generated parts."""
+    return sorted([*root.glob("*.md"), *root.glob("docs/*.md")])
+
+
+def rendered(page: str, root: Path) -> str:
+    """The page with its generated parts made anew."""
+
+    def part(match: re.Match[str]) -> str:
+        if match[2] not in PARTS:
+            raise InputError(f"nobody generates a part called {match[2]}: known are {', '.join(PARTS)}")
+        return match[1] + PARTS[match[2]](root).rstrip() + "\n" + match[3]
+
+    return _PART.sub(part, page)
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    """Writes what is stale; with `--check`, only names it and returns 1."""
+    stale = [page for page in pages(root) if rendered(page.read_text("utf-8"), root) != page.read_text("utf-8")]
+    if arguments == ["--check"]:
+        for page in stale:
+            sys.stderr.write(f"{page.relative_to(root)} is stale: run `make docs`\n")
+        return 1 if stale else 0
+    for page in stale:
+        page.write_text(rendered(page.read_text("utf-8"), root), "utf-8")
+        sys.stdout.write(f"{page.relative_to(root)}\n")
+    return 0
+
+
+# The parts
+
+
+def results_table(root: Path) -> str:
+    """Time-aware test metrics of every trace in results/, by dataset, best first."""
+    traces = [Trace.read(path) for path in sorted(root.glob("results/*.json"))]
+    tested = [trace for trace in traces if trace.split == "test"]
+    if not tested:
+        return "No run has been recorded yet.\n"
+    tested.sort(key=lambda trace: (trace.dataset, -trace.metrics["time-aware"]["mrr"]))
+    lines = ["| dataset | model | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|--:|--:|--:|--:|"]
+    for trace in tested:
+        values = [trace.metrics["time-aware"][name] for name in ("mrr", "hits@1", "hits@3", "hits@10")]
+        lines.append(f"| {trace.dataset} | {trace.model} | {' | '.join(f'{value:.2f}' for value in values)} |")
+    return "\n".join(lines)
+
+
+def runs_table(root: Path) -> str:
+    """What to type to make every trace again, and what it took."""
+    lines = ["| trace | command | questions | seconds | device | commit |", "|---|---|--:|--:|---|---|"]
+    for path in sorted(root.glob("results/*.json")):
+        trace = Trace.read(path)
+        seconds = f"{sum(trace.seconds.values()):.0f}"
+        commit = trace.commit[:10] + ("+changes" if trace.commit.endswith("+changes") else "")
+        cells = (path.name, f"`{trace.command}`", f"{trace.queries:,}", seconds, trace.device, commit)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def models_table(_: Path) -> str:
+    """The models that can be asked for by name."""
+    rows = [f"| `{entry.name}` | {entry.summary} |" for entry in MODELS.values()]
+    return "\n".join(["| `--model` | what it is |", "|---|---|", *rows])
+
+
+def cli_reference(_: Path) -> str:
+    """Every command with its arguments, options and examples, read off the functions themselves."""
+    from xerte.cli import app
+
+    return "\n".join(_group_lines("xerte", app))
+
+
+def _group_lines(path: str, app: "Typer") -> Iterator[str]:
+    for command in app.registered_commands:
+        function = command.callback
+        assert function is not None
+        yield from _command_lines(f"{path} {command.name or function.__name__}", function)
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        yield from _group_lines(f"{path} {group.name}", group.typer_instance)
+
+
+def _command_lines(path: str, function: Callable[..., Any]) -> Iterator[str]:
+    text, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\b\n")
+    yield f"## `{path}`\n"
+    yield text.strip() + "\n"
+    yield f"```\n{examples}\n```\n"
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    rows = [_parameter_row(parameter, hints[parameter.name]) for parameter in parameters]
+    yield "\n".join(["| | what it is |", "|---|---|", *rows]) + "\n"
+
+
+def _parameter_row(parameter: inspect.Parameter, hint: Any) -> str:
+    """One line about an argument or option; `hint` is what `Annotated` says of it."""
+    kind, info = get_args(hint)[:2]
+    word = parameter.name.replace("_", "-")
+    if type(info).__name__ == "ArgumentInfo":
+        name = info.metavar or word.upper()
+    else:
+        # Inside `Annotated`, typer keeps an option's first spelling in the place of its default.
+        spelt = [one for one in (info.default, *(info.param_decls or ())) if str(one).startswith("-")]
+        name = ", ".join(spelt or [f"--{word}"])
+    words = info.help
+    choices = next((one for one in (kind, *get_args(kind)) if isinstance(one, type) and issubclass(one, StrEnum)), None)
+    if choices is not None:
+        words += f" One of {', '.join(f'`{choice.value}`' for choice in choices)}."
+    default = parameter.default
+    if default is parameter.empty:
+        words += " Required."
+    elif default not in (None, False):
+        words += f" Default: `{default}`."
+    return f"| `{name}` | {words} |"
+
+
+PARTS: dict[str, Callable[[Path], str]] = {
+    "cli": cli_reference,
+    "models": models_table,
+    "results": results_table,
+    "runs": runs_table,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

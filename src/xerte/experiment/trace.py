@@ -1,0 +1,114 @@
+"""The trace of a run: one JSON file that says what was measured, by what, where and how. Tables are made from these."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from xerte.errors import InputError
+
+FORMAT = "xerte trace 1"
+_PACKAGES = ("xerte", "torch", "numpy")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run.
+
+    Attributes:
+        dataset, model, split: what was judged on what.
+        metrics: filter -> metric -> percent.
+        protocol: how ranks were made: filter, ties, rank of unreached answers, history.
+        queries: how many questions were ranked.
+        command: what to type to do it again.
+        settings: of the model, as it ran.
+        seconds: wall-clock time by phase.
+        seed: the run's seed; training-free models have none.
+        device, versions, commit: where it ran and with what; a commit ends in "+changes" where files differed from it.
+        details: whatever else the run reports, such as metrics by group.
+    """
+
+    dataset: str
+    model: str
+    split: str
+    metrics: Mapping[str, Mapping[str, float]]
+    protocol: Mapping[str, Any]
+    queries: int
+    command: str
+    settings: Mapping[str, Any]
+    seconds: Mapping[str, float]
+    seed: int | None
+    device: str
+    versions: Mapping[str, str]
+    commit: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, path: Path) -> None:
+        """Writes the file, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"format": FORMAT, **asdict(self)}, file, indent=1, ensure_ascii=False)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    @staticmethod
+    def read(path: Path) -> "Trace":
+        """The trace in this file.
+
+        Raises:
+            InputError: it is not one.
+        """
+        try:
+            body = json.loads(path.read_text("utf-8"))
+            if body.pop("format") != FORMAT:
+                raise ValueError
+            return Trace(**body)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            raise InputError(f"{path} is not a trace of a run ({FORMAT})") from None
+
+
+def device_name(device: torch.device) -> str:
+    """The accelerator's name, or how many cores the processor lends."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type}, {torch.get_num_threads()} threads"
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that numbers depend on."""
+    return {"python": platform.python_version()} | {package: version(package) for package in _PACKAGES}
+
+
+def commit() -> str:
+    """The commit this source is at, "+changes" behind it where files differ from it; empty outside a checkout."""
+    source = Path(__file__).parent
+    git = shutil.which("git")
+    if git is None:
+        return ""
+
+    def ask(*arguments: str) -> str | None:
+        command = [git, "-C", str(source), *arguments]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        return answer.stdout.strip() if answer.returncode == 0 else None
+
+    head = ask("rev-parse", "HEAD")
+    if not head:
+        return ""
+    return head + ("+changes" if ask("status", "--porcelain", "--", "..") else "")
