@@ -185,6 +185,17 @@ def test_too_many_bytes_are_wrong_bytes(
     assert not list(own_home.rglob("*.part"))
 
 
+def test_a_part_longer_than_the_servers_file_starts_over(server: Server, tiny: Benchmark, own_home: Path) -> None:
+    part = own_home / "downloads/tiny/train.txt.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(PUBLISHED["train.txt"].encode()[:200_000])
+    server.corrupt = lambda data: data[:100_000]
+    with pytest.raises(DownloadError, match="the connection was closed"):
+        catalog.get("tiny", mirror=server.base)
+    train = [asked for path, asked in server.asked if path.endswith("train.txt")]
+    assert train[:3] == ["bytes=200000-", None, "bytes=100000-"]
+
+
 @pytest.mark.parametrize("rest", [b"an older edition", PUBLISHED["train.txt"].encode()[::-1], b"x" * 1_000_000])
 def test_a_bad_beginning_from_an_earlier_run_is_thrown_away(
     server: Server, tiny: Benchmark, own_home: Path, rest: bytes

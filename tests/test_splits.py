@@ -137,9 +137,9 @@ def test_overlapping_splits_are_told_with_counts() -> None:
     ]
     problems = order_problems(dataset(at(9), at(8), at(8, 10)))
     assert [p.text for p in problems] == [
-        "1838 to 1839 are in train (1 facts) and in valid (1 facts)",
-        "1838 to 1839 are in train (1 facts) and in test (1 facts)",
-        "1838 is in valid (1 facts) and in test (1 facts)",
+        "1838 to 1839 are in train (1 fact) and in valid (1 fact)",
+        "1838 to 1839 are in train (1 fact) and in test (1 fact)",
+        "1838 is in valid (1 fact) and in test (1 fact)",
     ]
     assert order_problems(dataset(at(1), at(), at(2))) == []
 
@@ -149,13 +149,13 @@ def test_findings_count_what_is_odd() -> None:
     test = Facts.of([(0, 0, 5, 4), (4, 0, 1, 40), (0, 0, 2, 40)])
     found = findings(dataset(train, at(3), test))
     assert [finding.to_json() for finding in found] == [
-        {"kind": "duplicates", "count": 2, "text": "2 facts repeat another fact exactly"},
-        {"kind": "self-loops", "count": 1, "text": "1 facts have the same subject and object"},
-        {"kind": "unseen", "count": 2, "text": "2 of 3 test facts name an entity that train never names"},
+        {"kind": "duplicates", "count": 2, "text": "another fact is repeated exactly by 2 facts"},
+        {"kind": "self-loops", "count": 1, "text": "subject and object are the same in 1 fact"},
+        {"kind": "unseen", "count": 2, "text": "train never names an entity of 2 of the 3 facts of test"},
         {
             "kind": "gap",
             "count": 36,
-            "text": "nothing happens for 36 years between 1834 and 1870; 2 facts come after that",
+            "text": "nothing happens for 36 years between 1834 and 1870; 2 facts after that",
         },
     ]
     assert findings(dataset(at(0), at(1), at(2))) == []
@@ -183,4 +183,4 @@ def test_what_the_benchmarks_have_to_tell(benchmarks: Path, name: str) -> None:
     if name == "yago":
         assert found[0].text == "1997 is in train (76 facts) and in valid (937 facts)"
         assert found[1].text == "2006 is in valid (401 facts) and in test (898 facts)"
-        assert found[3].text == "nothing happens for 557 years between 2043 and 2600; 2 facts come after that"
+        assert found[3].text == "nothing happens for 557 years between 2043 and 2600; 2 facts after that"

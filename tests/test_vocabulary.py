@@ -28,6 +28,16 @@ def test_every_text_survives_byte_for_byte(column: list[str]) -> None:
     assert kept.text.dtype == np.uint8
 
 
+@given(st.lists(texts, min_size=1), st.data())
+def test_rows_are_taken_in_any_order_and_number(column: list[str], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(column) - 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xerte.data.text._ROWS_AT_ONCE", 3)
+        taken = Vocabulary.of(column).take(np.array(rows, np.int64))
+    assert type(taken) is Vocabulary
+    assert list(taken) == [column[row] for row in rows]
+
+
 def test_a_text_is_found_by_its_row_only() -> None:
     column = TextColumn.of(["a", "b"])
     for row in (-1, 2):

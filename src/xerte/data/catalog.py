@@ -128,24 +128,34 @@ def load(name_or_folder: str | Path, home: Path | None = None) -> Dataset:
         InputError: nothing is known under this name; close names are suggested.
         DatasetError: a known benchmark that is not here yet, or a dataset that is damaged.
     """
-    name = str(name_or_folder)
-    if name == WORLD:
+    if str(name_or_folder) == WORLD:
         from xerte.data.world import generate
 
         return generate().dataset
+    return store.open_dataset(find(name_or_folder, home))
+
+
+def find(name_or_folder: str | Path, home: Path | None = None) -> Path:
+    """The folder of a dataset: a name kept at home comes before a folder of that name; a `Path` is always a folder.
+
+    Raises:
+        InputError: nothing is known under this name; close names are suggested.
+        DatasetError: a known benchmark that is not here yet.
+    """
+    name = str(name_or_folder)
     kept = dataset_folder(name, home) if _NAME.fullmatch(name) and not isinstance(name_or_folder, Path) else None
     if kept is not None and kept in folders_in(kept.parent):
-        return store.open_dataset(kept)
+        return kept
     folder = Path(name_or_folder).expanduser()
     recover(folder)
     if (folder / MANIFEST).exists():
-        return store.open_dataset(folder)
+        return folder
     if name in BENCHMARKS:
         raise DatasetError(f"{name} is not here yet: run `xerte data get {name}`")
     if (folder / "train.txt").exists():
         raise InputError(f"{folder} holds text files, not a prepared dataset: prepare it with `xerte data import`")
     if folder.exists():
-        return store.open_dataset(folder)  # says what is wrong with it
+        return folder  # opening it will say what is wrong with it
     known = [listed.name for listed in list_datasets(home)]
     close = difflib.get_close_matches(name.casefold(), known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "see `xerte data list`"

@@ -4,7 +4,7 @@ import numpy as np
 
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
-from xerte.data.splits import Finding, order_problems
+from xerte.data.splits import Finding, counted, order_problems
 from xerte.types import Split
 
 _GAP_FACTOR = 10
@@ -17,12 +17,12 @@ def findings(dataset: Dataset) -> list[Finding]:
     self_loops = int((facts.subject == facts.object).sum())
     test, seen = dataset.split(Split.TEST), dataset.seen_in_train()
     strangers = int((~(seen[test.subject] & seen[test.object])).sum())
-    counted = [
-        Finding("duplicates", duplicates, f"{duplicates} facts repeat another fact exactly"),
-        Finding("self-loops", self_loops, f"{self_loops} facts have the same subject and object"),
-        Finding("unseen", strangers, f"{strangers} of {len(test)} test facts name an entity that train never names"),
+    odd = [
+        Finding("duplicates", duplicates, f"another fact is repeated exactly by {counted(duplicates)}"),
+        Finding("self-loops", self_loops, f"subject and object are the same in {counted(self_loops)}"),
+        Finding("unseen", strangers, f"train never names an entity of {strangers} of the {counted(len(test))} of test"),
     ]
-    return order_problems(dataset) + [finding for finding in counted if finding.count] + _gap(dataset)
+    return order_problems(dataset) + [finding for finding in odd if finding.count] + _gap(dataset)
 
 
 def count_duplicates(facts: Facts) -> int:
@@ -46,6 +46,6 @@ def _gap(dataset: Dataset) -> list[Finding]:
     after = int((dataset.facts.time > times[at]).sum())
     text = (
         f"nothing happens for {units} {calendar.unit.value}s between {calendar.format(int(times[at]))} and "
-        f"{calendar.format(int(times[at + 1]))}; {after} facts come after that"
+        f"{calendar.format(int(times[at + 1]))}; {counted(after)} after that"
     )
     return [Finding("gap", units, text)]

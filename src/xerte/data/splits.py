@@ -115,6 +115,11 @@ class Finding:
         return {"kind": self.kind, "count": self.count, "text": self.text}
 
 
+def counted(facts: int) -> str:
+    """So many facts, in words."""
+    return f"{facts} fact{'' if facts == 1 else 's'}"
+
+
 def order_problems(dataset: Dataset) -> list[Finding]:
     """Where a split begins before an earlier one has ended.
 
@@ -129,6 +134,6 @@ def order_problems(dataset: Dataset) -> list[Finding]:
         late, soon = int((before >= after.min()).sum()), int((after <= before.max()).sum())
         first, last = (dataset.calendar.format(int(time)) for time in (after.min(), before.max()))
         where = f"{first} is" if first == last else f"{first} to {last} are"
-        text = f"{where} in {earlier.value} ({late} facts) and in {later.value} ({soon} facts)"
+        text = f"{where} in {earlier.value} ({counted(late)}) and in {later.value} ({counted(soon)})"
         problems.append(Finding("order", soon, text))
     return problems
