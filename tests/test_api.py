@@ -1,0 +1,234 @@
+"""The facade: names and dates in, names and dates out."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import xerte
+from xerte.api.datasets import check, history, search, statistics
+from xerte.api.model import Model
+from xerte.data import store
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.errors import InputError, UnknownNameError
+from xerte.experiment.registry import MODELS, make
+from xerte.experiment.trace import FORMAT, Trace, commit
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+
+NAMES = ["Ann", "Ben", "Cid", "Dan"]
+
+
+@pytest.fixture
+def small() -> Dataset:
+    #      day 0: Ann helps Ben   day 1: Ann helps Cid   day 2: Ben thanks Ann
+    #      day 3: Ann helps Ben   day 4: Cid helps Ben   day 5: Dan helps Ann
+    rows = [(0, 0, 1, 0), (0, 0, 2, 1), (1, 1, 0, 2), (0, 0, 1, 3), (2, 0, 1, 4), (3, 0, 0, 5)]
+    calendar = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+    return Dataset(
+        "small", Facts.of(rows), (4, 1, 1), Vocabulary.of(NAMES), Relations.of(["helps", "thanks"]), calendar
+    )
+
+
+class Fixed:
+    """Scores by id, and shows what it was asked: entity 3 is never reached, ids 1 and 2 tie."""
+
+    name = "fixed"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int, int]] = []
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        table = torch.stack([queries.subject, queries.relation, queries.time], 1)
+        self.asked += [tuple(row) for row in table.tolist()]
+        scores = torch.tensor([[0.1, 0.7, 0.7, 9.0]]).repeat(len(queries), 1)
+        reached: Tensor = torch.tensor([[True, True, True, False]]).repeat(len(queries), 1)
+        return Scores(scores, reached)
+
+
+def test_a_question_becomes_ids_and_ticks(small: Dataset) -> None:
+    fixed = Fixed()
+    model = Model(fixed, small)
+    model.forecast("Ann", "helps", "2024-01-05")
+    model.forecast("?", "helps", "2024-01-05", object="Ben")
+    model.forecast("Ben", "inverse of helps", "2024-01-05")
+    assert fixed.asked == [(0, 0, 4), (1, 2, 4), (1, 2, 4)]
+
+
+def test_answers_are_best_first_ties_by_id_and_unreached_left_out(small: Dataset) -> None:
+    forecast = Model(Fixed(), small).forecast("Ann", "helps", "2024-01-05")
+    assert [(answer.entity, answer.reached) for answer in forecast.answers] == [
+        ("Ben", True),
+        ("Cid", True),
+        ("Ann", True),
+    ]
+    assert [answer.score for answer in forecast.answers] == pytest.approx([0.7, 0.7, 0.1])
+    best = Model(Fixed(), small).forecast("Ann", "helps", "2024-01-05", top=1)
+    assert [answer.entity for answer in best.answers] == ["Ben"]
+
+
+def test_candidates_are_all_given_unreached_last(small: Dataset) -> None:
+    forecast = Model(Fixed(), small).forecast("Ann", "helps", "2024-01-05", among=["Dan", "Ann"])
+    assert [(answer.entity, answer.reached) for answer in forecast.answers] == [("Ann", True), ("Dan", False)]
+    assert forecast.answers[1].score == 0
+    with pytest.raises(InputError, match="no candidates"):
+        Model(Fixed(), small).forecast("Ann", "helps", "2024-01-05", among=[])
+
+
+def test_notes(small: Dataset) -> None:
+    model = Model(Fixed(), small)
+    assert model.forecast("Ann", "helps", "2024-01-02").notes == ()
+    assert model.forecast("Ann", "helps", "2024-01-01").notes == (
+        "no prior facts: nothing is known of Ann before 2024-01-01",
+    )
+    assert model.forecast("Dan", "helps", "2024-01-10").notes == (
+        "Dan is in no training fact",
+        "the history ends at 2024-01-06, 4 days before the question",
+    )
+
+
+def test_mistakes(small: Dataset) -> None:
+    model = Model(Fixed(), small)
+    with pytest.raises(UnknownNameError, match="Anne: did you mean Ann"):
+        model.forecast("Anne", "helps", "2024-01-05")
+    with pytest.raises(InputError, match="at least 1"):
+        model.forecast("Ann", "helps", "2024-01-05", top=0)
+    with pytest.raises(InputError, match="either the subject or the object"):
+        model.forecast("Ann", "helps", "2024-01-05", object="Ben")
+    with pytest.raises(InputError, match="question 2: 'soon'"):
+        model.forecast_many([xerte.Question("Ann", "helps", "2024-01-05"), xerte.Question("Ann", "helps", "soon")])
+    with pytest.raises(InputError, match="name the dataset"):
+        xerte.evaluate("recurrence")
+
+
+def test_many_questions_report_progress_and_cross_batches(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xerte.api.model.CELLS", 8)  # two questions at once
+    seen: list[tuple[int, int]] = []
+    questions = [xerte.Question(NAMES[i % 3], "helps", f"2024-01-0{i + 2}") for i in range(5)]
+    model = Model.load("recurrence", small)
+    many = model.forecast_many(questions, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(2, 5), (4, 5), (5, 5)]
+    assert [one.question for one in many] == questions
+    assert model.forecast_many([]) == []
+
+
+@pytest.fixture(scope="module")
+def busy_model() -> Model:
+    rng = np.random.default_rng(0)
+    rows = zip(*rng.integers([[4], [2], [4]], size=(3, 60)).tolist(), np.arange(60) // 10, strict=True)
+    calendar = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+    relations = Relations.of(["helps", "thanks"])
+    data = Dataset("busy", Facts.of(list(rows)), (40, 10, 10), Vocabulary.of(NAMES), relations, calendar)
+    return Model.load("recurrence", data)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["helps", "thanks"]), st.integers(1, 9)), max_size=6))
+def test_company_never_changes_an_answer(busy_model: Model, rows: list[tuple[str, str, int]]) -> None:
+    questions = [xerte.Question(subject, relation, f"2024-01-0{day}") for subject, relation, day in rows]
+    for question, together in zip(questions, busy_model.forecast_many(questions), strict=True):
+        alone = busy_model.forecast(question.subject, question.relation, question.time)
+        assert (alone.question, alone.notes) == (together.question, together.notes)
+        scores, others = ({answer.entity: answer.score for answer in one.answers} for one in (alone, together))
+        assert scores == pytest.approx(others, rel=1e-12)
+
+
+def test_recurrence_names_its_evidence(small: Dataset) -> None:
+    model = Model.load("recurrence", small)
+    forecast = model.forecast("Ann", "helps", "2024-01-06")
+    assert forecast.answers[0].entity == "Ben"
+    reasons = model.evidence(forecast.question, "Ben")
+    assert [(one.event.subject, one.event.time) for one in reasons[:2]] == [
+        ("Ann", "2024-01-04"),
+        ("Ann", "2024-01-01"),
+    ]
+    assert sum(one.weight for one in reasons) == pytest.approx(forecast.answers[0].score)
+    assert Model(Fixed(), small).evidence(forecast.question, "Ben") == []
+
+
+def test_a_forecast_reads_well(small: Dataset) -> None:
+    forecast = Model(Fixed(), small).forecast("Ann", "helps", "2024-01-05", top=1)
+    assert str(forecast) == "(Ann, helps, ?, 2024-01-05)\n   1. Ben  0.7000"
+    assert json.loads(json.dumps(forecast.to_json()))["query"]["subject"] == "Ann"
+
+
+def test_evaluate_by_name_or_by_model(small: Dataset) -> None:
+    by_name = xerte.evaluate("recurrence", small, "valid")
+    by_model = xerte.evaluate(Model.load("recurrence", small), split="valid")
+    assert by_name.metrics() == by_model.metrics()
+    assert xerte.evaluate(Model(Fixed(), small), small).metrics().queries == 2
+
+
+def test_load_by_name_folder_and_default(small: Dataset, tmp_path: Path) -> None:
+    store.save(small, tmp_path / "kept")
+    opened = xerte.load(tmp_path / "kept")
+    assert opened.name == "small"
+    assert list(opened.entities) == NAMES
+    assert [finding.kind for finding in check(str(tmp_path / "kept"))] == ["unseen"]
+    assert xerte.load().name == "world"
+    assert statistics("world").entities >= 300
+    assert isinstance(check("world"), list)
+
+
+def test_read_events(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text(
+        "subject,relation,object,time\nÅsa,meets,Bo,2024-01-02\nBo,meets,Åsa,2024-01-01\n"
+    )
+    log = xerte.read_events(tmp_path / "events.csv")
+    assert [log.entities[id] for id in log.facts.subject] == ["Bo", "Åsa"]
+
+
+def test_history_and_search(small: Dataset) -> None:
+    total, events = history(small, "Ben")
+    assert total == 4
+    assert [(event.time, event.subject, event.object, event.split) for event in events] == [
+        ("2024-01-05", "Cid", "Ben", "valid"),
+        ("2024-01-04", "Ann", "Ben", "train"),
+        ("2024-01-03", "Ben", "Ann", "train"),
+        ("2024-01-01", "Ann", "Ben", "train"),
+    ]
+    assert [(match.kind, match.name, match.facts) for match in search(small, "H")] == [
+        ("relation", "helps", 5),
+        ("relation", "thanks", 1),
+    ]
+
+
+def test_every_model_has_a_name_and_a_line() -> None:
+    assert all(name == entry.name and entry.summary for name, entry in MODELS.items())
+
+
+def test_the_oracle_is_for_the_world_only(small: Dataset) -> None:
+    with pytest.raises(InputError, match="embedded world only"):
+        make("oracle", small)
+
+
+def test_the_public_names_are_there() -> None:
+    assert set(xerte.__all__) <= set(dir(xerte))
+    assert all(getattr(xerte, name) is not None for name in xerte.__all__)
+    with pytest.raises(AttributeError):
+        xerte.nonsense  # noqa: B018
+    with pytest.raises(AttributeError):
+        xerte.api.nonsense  # noqa: B018
+
+
+def test_traces_come_back_and_others_are_refused(small: Dataset, tmp_path: Path) -> None:
+    model = Model.load("recurrence", small)
+    trace = model.trace(model.evaluate())
+    trace.write(tmp_path / "run.json")
+    assert json.loads((tmp_path / "run.json").read_text())["format"] == FORMAT
+    again = Trace.read(tmp_path / "run.json")
+    assert again.metrics == trace.metrics
+    assert again.command == trace.command
+    (tmp_path / "bad.json").write_text("{}")
+    for bad in ("bad.json", "none.json"):
+        with pytest.raises(InputError, match="not a trace"):
+            Trace.read(tmp_path / bad)
+    assert commit() == "" or len(commit().removesuffix("+changes")) == 40
