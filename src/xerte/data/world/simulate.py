@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data.facts import Facts, Ids
-from xerte.data.world.rules import LONGEST_DELAY, LOOKBACK, RELATIONS, RULES, CauseKind, Rule
+from xerte.data.world.rules import LONGEST_DELAY, LOOKBACK, RELATION_ID, RELATIONS, RULES, CauseKind
 from xerte.data.world.scene import Scene, Ties, draw
 from xerte.data.world.walks import Chronicle, Int, Walks, expand
 
@@ -129,14 +129,14 @@ def _fire(number: int, walks: Walks, rng: np.random.Generator, start: int, stop:
     A walk from before `start` has not had its effect yet: v is uniform below its survival up to then, and the effect
     comes on the day d with survival(d) ≤ v < survival(d - 1).
     """
-    rule: Rule = RULES[number]
+    rule = RULES[number]
     waited = np.maximum(start - 1 - walks.anchor, 0)
     level = rng.random(len(walks)) * rule.survival[np.minimum(waited, len(rule.delays))]
     delay = np.searchsorted(-rule.survival, -level)
     time = walks.anchor + delay
     fires = (delay <= len(rule.delays)) & (waited < len(rule.delays)) & (time < stop)
     walks, time = walks[fires], time[fires]
-    relation = np.full(len(walks), RELATIONS.index(rule.effect))
+    relation = np.full(len(walks), RELATION_ID[rule.effect])
     facts = Facts(*(c.astype(np.int32) for c in (walks.subject, relation, walks.object, time)))
     causes = np.full((len(walks), MOST_STEPS), -1, np.int32)
     causes[:, : len(rule.path)] = walks.facts
@@ -176,9 +176,9 @@ def _settle(wanted: Happening, old: Facts, num_entities: int) -> Happening:
 
 
 def _in_order(facts: Happening, num_past: int, num_entities: int) -> Happening:
-    """Sorts new facts and renames their causes."""
-    place_and_name = (facts.subject * np.int64(len(RELATIONS)) + facts.relation) * num_entities + facts.object
-    order = np.lexsort((place_and_name, facts.time))
+    """Sorts new facts and tells their causes by the new places."""
+    triple = (facts.subject * np.int64(len(RELATIONS)) + facts.relation) * num_entities + facts.object
+    order = np.lexsort((triple, facts.time))
     place = np.empty(len(facts), np.int32)
     place[order] = np.arange(len(facts))
     facts = facts[order]
