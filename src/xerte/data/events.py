@@ -147,7 +147,10 @@ def _choice(names: type[_Name], asked: str | None, what: str) -> _Name | None:
 def _describe(db: Scratch, source: Source, asked: Sequence[Column]) -> Source:
     if source.format is FileFormat.PARQUET:
         return source.wanting(parquet_columns(db, source.path), asked)
-    return source.wanting(json_keys(source) if source.format is FileFormat.JSONL else csv_columns(source), asked)
+    if source.format is FileFormat.JSONL:
+        # where no line can be read nobody knows the keys, and the first line is the fault to name
+        return source.wanting(json_keys(source) or [column for column in asked if isinstance(column, str)], asked)
+    return source.wanting(csv_columns(source), asked)
 
 
 def _read(

@@ -189,16 +189,22 @@ def _columns(source: Source, sieved: bool = False) -> str:
     for i, (name, place) in enumerate(zip(_column_names(len(source.wanted)), source.wanted, strict=True)):
         by_name = source.format in (FileFormat.PARQUET, FileFormat.JSONL) and not sieved
         column = _identifier(source.columns[place]) if by_name else f"c{i if sieved else place}"
-        native = name == "time" and source.format is FileFormat.PARQUET
-        wanted.append(f"{column} AS {name}" if native else f"nullif({column}::VARCHAR, '') AS {name}")
+        if name == "time":
+            text = f"nullif(trim({column}), '')"
+            wanted.append(f"{column} AS time" if source.format is FileFormat.PARQUET else f"{text} AS time")
+        else:
+            wanted.append(f"nullif({column}::VARCHAR, '') AS {name}")
     return ", ".join(wanted)
 
 
 def _csv(path: Path, width: int, source: Source | None = None) -> str:
     delimiter, quote = (source.delimiter, source.quote) if source else (",", '"')
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width))
+    ends = (
+        "" if source else r"new_line = '\n', "
+    )  # otherwise guessed from the first sign that could be one, even quoted
     return (
-        f"read_csv({_path(path)}, auto_detect = false, strict_mode = true, columns = {{{columns}}}, "
+        f"read_csv({_path(path)}, {ends}auto_detect = false, strict_mode = true, columns = {{{columns}}}, "
         f"header = {source.header if source else False}, delim = {_text(delimiter)}, quote = {_text(quote)}, "
         f"escape = {_text(quote)}, compression = {_text('gzip' if source and source.zipped else 'none')})"
     )

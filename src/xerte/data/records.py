@@ -7,7 +7,6 @@ the header among them, and a quoted field may span several. Empty lines are no r
 import functools
 import json
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -48,24 +47,18 @@ class Record:
 
 def records(source: Source) -> Iterator[Record]:
     """Every row of a text file, in order, the header left out."""
-    try:
-        with source.open() as file:
-            if source.format is FileFormat.JSONL:
-                yield from _json_records(source, file)
-            else:
-                for line, raw, parts in islice(_csv_rows(source, file), int(source.header), None):
-                    yield Record(line, raw, _csv_fields(source, raw, parts))
-    except (EOFError, zlib.error, OSError) as error:
-        raise InputError(f"{source.path} cannot be read to its end: {error}") from None
+    with source.open() as file:
+        if source.format is FileFormat.JSONL:
+            yield from _json_records(source, file)
+        else:
+            for line, raw, parts in islice(_csv_rows(source, file), int(source.header), None):
+                yield Record(line, raw, _csv_fields(source, raw, parts))
 
 
 def csv_columns(source: Source) -> list[str]:
     """The names in the first row, or the positions of its fields where there is no header."""
-    try:
-        with source.open() as file:
-            first = next(_csv_rows(source, file), None)
-    except (EOFError, zlib.error, OSError) as error:
-        raise InputError(f"{source.path} cannot be read: {error}") from None
+    with source.open() as file:
+        first = next(_csv_rows(source, file), None)
     if first is None:
         raise InputError(f"{source.path} is empty")
     line, _, parts = first
@@ -164,9 +157,9 @@ def _field_pattern(delimiter: bytes, quote: bytes) -> re.Pattern[bytes]:
 def _csv_fields(source: Source, raw: bytes, parts: list[bytes] | None) -> list[str] | Fault:
     width = len(source.columns)
     if parts is None:
-        column = next((source.columns[i] for i, part in enumerate(raw.split(source.delimiter.encode())[:width])
-                       if source.quote.encode() in part), source.columns[0])  # fmt: skip
-        return Fault(column, _shown(raw), "broken quotes")
+        before_quote = raw.partition(source.quote.encode())[0]
+        place = min(before_quote.count(source.delimiter.encode()), width - 1)
+        return Fault(source.columns[place], _shown(raw), "broken quotes")
     if len(parts) != width and not (len(parts) == width + 1 and not parts[-1]):
         column = source.columns[len(parts)] if len(parts) < width else str(width + 1)
         return Fault(column, _shown(raw), f"{len(parts)} columns where {width} are expected")

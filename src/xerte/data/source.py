@@ -3,12 +3,13 @@
 import difflib
 import gzip
 import json
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from xerte.errors import InputError
 
@@ -59,9 +60,18 @@ class Source:
     columns: tuple[str, ...] = ()
     wanted: tuple[int, ...] = ()
 
-    def open(self) -> BinaryIO:
-        """The file's bytes, decompressed."""
-        return cast(BinaryIO, gzip.open(self.path)) if self.zipped else self.path.open("rb")
+    @contextmanager
+    def open(self) -> Iterator[Iterable[bytes]]:
+        """The file's lines of bytes, decompressed.
+
+        Raises:
+            InputError: the file may not be read, or is not gzip to its end.
+        """
+        try:
+            with gzip.open(self.path) if self.zipped else self.path.open("rb") as file:
+                yield file
+        except (EOFError, zlib.error, OSError) as error:
+            raise InputError(f"{self.path} cannot be read: {error}") from None
 
     def wanting(self, columns: Sequence[str], asked: Sequence[Column]) -> "Source":
         """The same source, knowing its columns and which of them are asked for.

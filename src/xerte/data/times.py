@@ -65,12 +65,12 @@ _WORDS = {
     TimeFormat.YEAR: "year",
 }
 _ISO = (
-    "([0-9]{8}|[0-9]{4}(-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?"
-    "([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?)?)?)"
+    "[0-9]{8}|[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:[.][0-9]+)?)?)?"
+    "(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?"
 )
-_DASHED = "[0-9]{4}-[0-9]{2}.*"
-_NUMBER = "[+-]?[0-9]+([.][0-9]*)?"
-_WHOLE = "[+-]?[0-9]+([.]0*)?"
+_DASHED = "____-__%"
+_NUMBER = "[+-]?[0-9]+(?:[.][0-9]*)?"
+_WHOLE = "[+-]?[0-9]+(?:[.]0*)?"
 
 # What numbers are taken for when nobody says: years from 1000 to 2999, dates written YYYYMMDD, moments from
 # March 1973 to 2100 in seconds or milliseconds, and otherwise plain integers.
@@ -97,7 +97,7 @@ def infer_time(con: "DuckDBPyConnection", type: str, asked: TimeFormat | None) -
         sql = f"CASE WHEN isfinite(time) THEN {_within(f'epoch_us({moment})', _DATES)} END"
         return TimeReading(TimeFormat.ISO, words, sql, precision)
     whole = type.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
-    text = "trim(time)" if type == "VARCHAR" else "time::VARCHAR"
+    text = "time" if type == "VARCHAR" else "(time::VARCHAR)"
     if asked is None:
         asked = _number_format(con, "time", "true") if whole else _text_format(con, text)
     if asked is TimeFormat.ISO:
@@ -116,8 +116,8 @@ def infer_time(con: "DuckDBPyConnection", type: str, asked: TimeFormat | None) -
 def _text_format(con: "DuckDBPyConnection", text: str) -> TimeFormat:
     dashed, numbers = _one_row(
         con,
-        f"""SELECT count(*) FILTER (regexp_full_match(x, '{_DASHED}')),
-        count(*) FILTER (regexp_full_match(x, '{_NUMBER}')) FROM (SELECT {text} AS x FROM raw)""",
+        f"""SELECT count(*) FILTER ({text} LIKE '{_DASHED}'), count(*) FILTER (regexp_full_match({text}, '{_NUMBER}'))
+        FROM raw""",
     )
     if dashed >= numbers:
         return TimeFormat.ISO
@@ -140,21 +140,17 @@ def _all_compact_dates(con: "DuckDBPyConnection", where: str) -> bool:
 
 
 def _iso(con: "DuckDBPyConnection", text: str) -> TimeReading:
-    written = f"SELECT max(length({text})) FROM raw WHERE regexp_full_match({text}, '{_ISO}')"
-    longest = _one_row(con, written)[0] or 0
-    words, precision = ("ISO datetime", Tick.SECOND)
-    for length, (shorter, tick) in {
-        10: ("ISO date", Tick.DAY),
-        7: ("ISO month", Tick.MONTH),
-        4: ("ISO year", Tick.YEAR),
-    }.items():
-        if longest <= length and longest != 8:
-            words, precision = shorter, tick
-    whole = f"""CASE length({text}) WHEN 4 THEN {text} || '-01-01' WHEN 7 THEN {text} || '-01'
-        WHEN 8 THEN {text}[1:4] || '-' || {text}[5:6] || '-' || {text}[7:8] WHEN 10 THEN {text}
-        ELSE CASE {text}[14] WHEN ':' THEN {text} ELSE {text}[1:13] || ':00' || {text}[14:] END END"""
-    micros = f"epoch_us(try_cast({whole} AS TIMESTAMPTZ))"
-    sql = f"CASE WHEN regexp_full_match({text}, '{_ISO}') THEN {_within(micros, _DATES)} END"
+    (longest,) = _one_row(con, f"SELECT coalesce(max(length({text})), 0) FROM raw WHERE {text} LIKE '{_DASHED}'")
+    words, precision, type = "ISO datetime", Tick.SECOND, "TIMESTAMPTZ"
+    if longest <= len("2014-11-09"):
+        words, precision, type = "ISO date", Tick.DAY, "TIMESTAMP"  # quicker, and a date has no zone
+    if longest == len("2014-11"):
+        words, precision = "ISO month", Tick.MONTH
+    whole = f"""CASE WHEN length({text}) = 10 OR {text}[14] = ':' THEN {text}
+        WHEN length({text}) = 4 THEN {text} || '-01-01' WHEN length({text}) = 7 THEN {text} || '-01'
+        WHEN length({text}) = 8 THEN {text}[1:4] || '-' || {text}[5:6] || '-' || {text}[7:8]
+        ELSE {text}[1:13] || ':00' || {text}[14:] END"""
+    sql = f"CASE WHEN regexp_full_match({text}, '{_ISO}') THEN epoch_us(try_cast({whole} AS {type})) END"
     return TimeReading(TimeFormat.ISO, words, sql, precision)
 
 
