@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from xerte.api import evaluate as evaluate
     from xerte.api import load as load
     from xerte.api import read_events as read_events
+    from xerte.api import train as train
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "Forecast", "Model", "Question", "evaluate", "load", "read_events"]
+__all__ = ["Answer", "Forecast", "Model", "Question", "evaluate", "load", "read_events", "train"]
 
 
 def __getattr__(name: str) -> Any:

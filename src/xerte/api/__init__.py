@@ -15,6 +15,7 @@ from xerte.api.forecast import Question as Question
 if TYPE_CHECKING:
     from xerte.api.model import Model as Model
     from xerte.api.model import evaluate as evaluate
+    from xerte.api.training import train as train
 
 
 def __getattr__(name: str) -> Any:
@@ -22,4 +23,8 @@ def __getattr__(name: str) -> Any:
         from xerte.api import model
 
         return getattr(model, name)
+    if name == "train":
+        from xerte.api.training import train
+
+        return train
     raise AttributeError(f"module 'xerte.api' has no attribute {name!r}")

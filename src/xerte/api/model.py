@@ -1,9 +1,10 @@
 """A forecaster together with a dataset's names, calendar and history: questions in names in, answers in names out."""
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,8 +18,11 @@ from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
+from xerte.experiment.device import choose_device
 from xerte.experiment.registry import make
+from xerte.experiment.saved import dataset_of, is_model, save_model
 from xerte.experiment.trace import Trace, commit, device_name, versions
+from xerte.explanation.evidence import evidence
 from xerte.forecaster import Forecaster, Queries
 from xerte.graph.index import TemporalIndex
 from xerte.types import Split
@@ -67,17 +71,43 @@ class Model:
         forecaster: scores every entity for every question, in ids.
         dataset: gives names, calendar, and the history that may be read.
         prepare_s: how long it took to make the forecaster ready, for the trace of a run.
+        device: where the history lives and questions are answered.
+        facts: how a trained forecaster came to be.
     """
 
-    def __init__(self, forecaster: Forecaster, dataset: Dataset, prepare_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        forecaster: Forecaster,
+        dataset: Dataset,
+        prepare_s: float = 0.0,
+        device: str = "cpu",
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
         self.forecaster, self.dataset, self.prepare_s = forecaster, dataset, prepare_s
+        self.device, self.facts = choose_device(device), dict(facts or {})
 
     @classmethod
-    def load(cls, name: str, dataset: Dataset | str) -> "Model":
-        """The model of this name, made ready for a dataset (or the dataset of this name)."""
+    def load(cls, name: str | Path, dataset: Dataset | str | None = None, device: str = "cpu") -> "Model":
+        """A saved model by its folder, or a training-free one by its name, ready for a dataset (or its name).
+
+        Without a dataset, a saved model is given the one it was trained on.
+        """
+        if dataset is None and is_model(Path(name)):
+            dataset = dataset_of(Path(name))
+        if dataset is None:
+            raise InputError(f"{name} is no folder of a saved model: name the dataset it is to answer about")
         data = load(dataset) if isinstance(dataset, str) else dataset
         started = perf_counter()
-        return cls(make(name, data), data, perf_counter() - started)
+        forecaster, facts = make(str(name), data, choose_device(device))
+        return cls(forecaster, data, perf_counter() - started, device, facts)
+
+    def save(self, folder: str | Path) -> None:
+        """Keeps a trained model in a folder, from which `Model.load` brings it back.
+
+        Raises:
+            InputError: the model has nothing to keep: it is training-free.
+        """
+        save_model(Path(folder), self.forecaster, self.dataset, self.facts)
 
     @property
     def name(self) -> str:
@@ -88,7 +118,7 @@ class Model:
     def history(self) -> TemporalIndex:
         """Every fact of the dataset, so ordered that all before a time is one range."""
         data = self.dataset
-        return TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+        return TemporalIndex.build(data.facts, data.num_entities, data.num_relations, self.device)
 
     def forecast(
         self,
@@ -145,9 +175,15 @@ class Model:
 
     def evidence(self, question: Question, entity: str, most: int = 5) -> list[Reason]:
         """The facts that speak for an answer, heaviest first; none where the model cannot name any."""
-        if not isinstance(self.forecaster, _Witness):
-            return []
-        counted = self.forecaster.evidence(self.history, self._queries([question]), self.dataset.entities.id(entity))
+        queries, answer = self._queries([question]), self.dataset.entities.id(entity)
+        counted: _Facts
+        if isinstance(self.forecaster, _Witness):
+            counted = self.forecaster.evidence(self.history, queries, answer)
+        else:
+            graph = self.forecaster.forecast(self.history, queries).graph
+            if graph is None:
+                return []
+            counted = evidence(graph, 0, answer)
         rows = zip(counted.fact[:most].tolist(), counted.weight[:most].tolist(), strict=True)
         return [Reason(event(self.dataset, fact), weight) for fact, weight in rows]
 
@@ -155,8 +191,13 @@ class Model:
         """The judge's verdict on one split of the dataset."""
         return judge(self.forecaster, self.dataset, Split(split), self.history, progress=progress)
 
-    def trace(self, evaluation: Evaluation) -> Trace:
-        """What a run measured, by what, where and how: `.write(path)` keeps it."""
+    def trace(self, evaluation: Evaluation, command: str = "") -> Trace:
+        """What a run measured, by what, where and how: `.write(path)` keeps it.
+
+        Args:
+            evaluation: the judge's verdict on this model.
+            command: what to type to do it again, where evaluating by the model's name is not all of it.
+        """
         body, split = evaluation.to_json(), evaluation.protocol.split.value
         return Trace(
             dataset=self.dataset.name,
@@ -165,10 +206,11 @@ class Model:
             metrics=body["metrics"],
             protocol=body["protocol"],
             queries=body["queries"],
-            command=shlex.join(["xerte", "evaluate", self.dataset.name, "--model", self.name, "--split", split]),
-            settings=self.forecaster.to_json() if isinstance(self.forecaster, _Configured) else {},
+            command=command
+            or shlex.join(["xerte", "evaluate", self.dataset.name, "--model", self.name, "--split", split]),
+            settings=self.facts or (self.forecaster.to_json() if isinstance(self.forecaster, _Configured) else {}),
             seconds={"prepare": round(self.prepare_s, 3), "evaluate": round(evaluation.seconds, 3)},
-            seed=None,
+            seed=self.facts.get("seed"),
             device=device_name(self.history.device),
             versions=versions(),
             commit=commit(),
@@ -190,7 +232,7 @@ class Model:
         turned = np.array([question.subject == UNKNOWN for question in asked], bool)
         table[1] = np.where(turned, data.relations.reciprocal(table[1].astype(np.int32)), table[1])
         subject, relation_id, tick = (torch.from_numpy(row.copy()) for row in table)
-        return Queries(subject, relation_id, tick)
+        return Queries(subject, relation_id, tick).to(self.device)
 
     def _candidates(self, among: Iterable[str]) -> Tensor:
         ids = sorted({self.dataset.entities.id(name) for name in among})

@@ -10,6 +10,7 @@ from xerte.cli.data import data
 from xerte.cli.demo import demo
 from xerte.cli.evaluate import evaluate
 from xerte.cli.forecast import forecast
+from xerte.cli.train import train
 from xerte.errors import XerteError
 
 
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.add_typer(data, name="data")
 app.command()(evaluate)
 app.command()(forecast)
+app.command()(train)
 app.command()(demo)
 
 
@@ -57,7 +59,8 @@ def root(
     \b
     xerte demo                                          the main job on the embedded world
     xerte data import my.csv --name mine                your own events
-    xerte evaluate mine --model recurrence              how good is it?
+    xerte train mine                                    learn from them
+    xerte evaluate mine --model runs/mine-auto          how good is it?
     xerte forecast mine "Ada Lund" "visits" 2024-05-01  what comes next?
 
     Data is kept under $XERTE_HOME (default: the platform's folder for user data).

@@ -34,9 +34,10 @@ _GROUPS = {
 
 def evaluate(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    model: Annotated[str, typer.Option(help="The model's name.")] = "recurrence",
+    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +53,7 @@ def evaluate(
     """
     from xerte import api
 
-    chosen = api.Model.load(model, dataset)
+    chosen = api.Model.load(model, dataset, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         evaluation = chosen.evaluate(split, report)
     groups = _grouped(chosen, evaluation, by)

@@ -1,13 +1,17 @@
 """Every model's name. Nobody else knows them."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
+from xerte.experiment.saved import is_model, load_model
 from xerte.forecaster import Forecaster
 
 
@@ -52,14 +56,18 @@ MODELS = {
 }
 
 
-def make(name: str, dataset: Dataset) -> Forecaster:
-    """The model of this name, ready for this dataset.
+def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster, Mapping[str, Any]]:
+    """The model of this name or folder, ready for this dataset on this device, and what is known of its making.
 
     Raises:
         InputError: no model has this name, or it does not fit the dataset.
+        CheckpointError: the folder's model is damaged or belongs to another dataset.
     """
+    if is_model(Path(name)):
+        model, facts = load_model(Path(name), dataset)
+        return model.to(device), facts
     if name not in MODELS:
         close = difflib.get_close_matches(name.casefold(), MODELS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(MODELS)}"
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(MODELS)} and folders of trained models"
         raise InputError(f"no model is called {name}: {hint}")
-    return MODELS[name].make(dataset)
+    return MODELS[name].make(dataset), {}

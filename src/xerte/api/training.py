@@ -1,0 +1,43 @@
+"""Training, in one call."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from xerte.api.datasets import load
+from xerte.api.model import Model
+from xerte.data.dataset import Dataset
+from xerte.experiment import train as experiment
+from xerte.experiment.preset import parse_setting as parse_setting
+from xerte.experiment.preset import resolve as resolve
+from xerte.experiment.train import Epoch as Epoch
+from xerte.experiment.train import Progress as Progress
+
+
+def train(
+    dataset: Dataset | str,
+    preset: str = "paper",
+    device: str = "auto",
+    seed: int = 0,
+    folder: str | Path | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    **overrides: Any,
+) -> Model:
+    """Trains xERTE on a dataset.
+
+    `train("world", preset="world", k=20).forecast(…)`
+
+    Args:
+        dataset: a dataset, or its name.
+        preset: "paper", "text", "world", "auto", or a TOML file of the same form.
+        device: "auto" (the GPU where there is one), "cpu", "cuda".
+        seed: of parameters, batches and sampling.
+        folder: where the model is saved; interrupted training goes on from there.
+        on_progress, on_epoch: told how it goes.
+        overrides: single settings, by name.
+    """
+    data = load(dataset) if isinstance(dataset, str) else dataset
+    place = None if folder is None else Path(folder)
+    trained = experiment.train(data, preset, device, seed, place, overrides, on_progress, on_epoch)
+    return Model(trained.model, data, device=device, facts=trained.facts)

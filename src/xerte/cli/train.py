@@ -1,0 +1,97 @@
+"""`xerte train`."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.types import Split
+
+if TYPE_CHECKING:
+    from xerte.api.training import Epoch, Progress
+
+
+def train(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    preset: Annotated[str, typer.Option(help="paper, text, world, auto, or a TOML file of the same form.")] = "auto",
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="One setting, like k=15; as often as needed.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the model goes (default: runs/DATA-PRESET).")] = None,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Of parameters, batches and sampling.")] = 0,
+    trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Trains xERTE. Interrupted, the same command goes on where it stopped.
+
+    \b
+    xerte train world --preset world
+    xerte train icews14 --preset paper --device cuda
+    xerte train mine --set k=30 --set sampling=last --out models/mine
+    xerte evaluate mine --model models/mine
+    """
+    from xerte import api
+    from xerte.api.training import parse_setting, resolve
+
+    data = api.load(dataset)
+    overrides = dict(parse_setting(text) for text in setting or [])
+    folder = out or Path("runs") / f"{data.name}-{Path(preset).stem}"
+    if not as_json:
+        for line in resolve(preset, data, overrides).derived:
+            print_text(line)
+
+    def tell(epoch: "Epoch") -> None:
+        valid, taken, judged = epoch.valid, epoch.seconds, epoch.valid_seconds
+        print_text(
+            f"epoch {epoch.number + 1}: loss {epoch.loss:.4f}, valid MRR {valid['mrr']:.2f}, "
+            f"Hits@1 {valid['hits@1']:.2f}, Hits@10 {valid['hits@10']:.2f} ({taken:.1f} s + {judged:.1f} s)"
+        )
+
+    with _bar() as report:
+        model = api.train(data, preset, device, seed, folder, report, None if as_json else tell, **overrides)
+    evaluation = None
+    if trace is not None:
+        evaluation = model.evaluate(Split.TEST)
+        command = shlex.join(["xerte", "train", dataset, "--preset", preset, "--seed", str(seed)])
+        command += "".join(f" --set {shlex.quote(text)}" for text in setting or [])
+        model.trace(evaluation, command).write(trace)
+    if as_json:
+        body = {"folder": str(folder), **{key: model.facts[key] for key in ("settings", "training", "epochs")}}
+        print_json(body | ({"test": evaluation.to_json()} if evaluation else {}))
+        return
+    if evaluation is not None:
+        rows = [
+            (n, m["mrr"], m["hits@1"], m["hits@3"], m["hits@10"]) for n, m in evaluation.to_json()["metrics"].items()
+        ]
+        print_table("test", ("filter", "MRR", "Hits@1", "Hits@3", "Hits@10"), rows)
+    print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {folder}")
+
+
+@contextmanager
+def _bar() -> Iterator["Callable[[Progress], None] | None"]:
+    """A bar on stderr with loss, rate and time left; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    text = TextColumn("epoch {task.fields[epoch]}, loss {task.fields[loss]:.4f}, {task.fields[rate]:,.0f} queries/s")
+    with Bar(
+        TextColumn("{task.description}"), BarColumn(), text, TimeRemainingColumn(), console=Console(stderr=True)
+    ) as bar:
+        job = bar.add_task("training", total=1, epoch="1", loss=float("nan"), rate=0.0)
+
+        def report(now: "Progress") -> None:
+            done, total = now.epoch * now.steps + now.step, now.epochs * now.steps
+            epoch = f"{now.epoch + 1}/{now.epochs}"
+            bar.update(job, completed=done, total=total, epoch=epoch, loss=now.loss, rate=now.queries_per_second)
+
+        yield report

@@ -1,0 +1,90 @@
+"""Models on disk: a folder of weights and the facts one must know to use them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+
+from xerte.data.dataset import Dataset
+from xerte.errors import CheckpointError, InputError
+from xerte.forecaster import Forecaster
+from xerte.model import XERTE
+from xerte.settings import ModelSettings
+from xerte.training.checkpoint import STATE, read_facts, read_tensors, write_state
+
+
+def facts_of(model: XERTE, dataset: Dataset) -> dict[str, Any]:
+    """What must agree for a model and a dataset to belong together, and what made the model."""
+    return {
+        "model": model.name,
+        "settings": model.settings.model_dump(mode="json"),
+        "dataset": {
+            "name": dataset.name,
+            "entities": dataset.entities.fingerprint,
+            "relations": dataset.relations.fingerprint,
+            "ticks_per_unit": dataset.calendar.ticks_per_unit,
+        },
+        "seed": model.seed,
+    }
+
+
+def save_model(folder: Path, model: Forecaster, dataset: Dataset, more: Mapping[str, Any] | None = None) -> None:
+    """Writes a trained model, whole or not at all; `more` is kept beside it: how it was trained, what it scored.
+
+    Raises:
+        InputError: the model has nothing to keep: it is training-free.
+    """
+    if not isinstance(model, XERTE):
+        raise InputError(f"{model.name} is training-free: there is nothing to save, load it by its name")
+    facts = {**(more or {}), **facts_of(model, dataset)}
+    write_state(folder, {"weights": model.state_dict()}, {name: v for name, v in facts.items() if name != "files"})
+
+
+def is_model(folder: Path) -> bool:
+    """Whether a folder holds a saved model."""
+    return (folder / STATE).is_file()
+
+
+def dataset_of(folder: Path) -> str:
+    """The name of the dataset the model in a folder was trained on."""
+    return str(read_facts(folder).get("dataset", {}).get("name", ""))
+
+
+def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
+    """The model of a folder and the facts kept with it, for the dataset it was trained on.
+
+    Nothing in the folder is executed, and no memory is taken for more than its files hold.
+
+    Raises:
+        CheckpointError: the folder is damaged, or the model belongs to another dataset.
+    """
+    facts = read_facts(folder)
+    try:
+        if facts["model"] != XERTE.name:
+            raise CheckpointError(f"{folder} holds a model of a kind this version does not know: {facts['model']}")
+        settings = ModelSettings(**facts["settings"])
+        trained_on, seed = dict(facts["dataset"]), int(facts["seed"])
+    except (KeyError, TypeError, ValueError, ValidationError):
+        raise CheckpointError(f"the settings in {folder} are damaged") from None
+    here = {
+        "entities": dataset.entities.fingerprint,
+        "relations": dataset.relations.fingerprint,
+        "ticks_per_unit": dataset.calendar.ticks_per_unit,
+    }
+    for part, value in here.items():
+        if trained_on.get(part) != value:
+            raise CheckpointError(
+                f"the model in {folder} was trained on {trained_on.get('name')}: the {part.replace('_', ' ')} of "
+                f"{dataset.name} are not the same"
+            )
+    with torch.device("meta"):
+        model = XERTE(settings, dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit, seed)
+    weights = {name: value.float() for name, value in read_tensors(folder, "weights").items()}
+    try:
+        model.load_state_dict(weights, assign=True)
+    except RuntimeError as error:
+        problem = str(error).splitlines()[-1].strip()
+        raise CheckpointError(f"the weights in {folder} do not fit their settings: {problem}") from None
+    return model.eval(), facts
