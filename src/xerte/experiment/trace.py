@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 
+from xerte import __version__
 from xerte.errors import InputError
 
 FORMAT = "xerte trace 1"
-_PACKAGES = ("xerte", "torch", "numpy")
+_PACKAGES = ("torch", "numpy")
 
 
 @dataclass(frozen=True)
@@ -93,15 +94,20 @@ def device_name(device: torch.device) -> str:
 
 def versions() -> dict[str, str]:
     """Python and the packages that numbers depend on."""
-    return {"python": platform.python_version()} | {package: version(package) for package in _PACKAGES}
+    packages = {package: version(package) for package in _PACKAGES}
+    return {"python": platform.python_version(), "xerte": __version__, **packages}
 
 
 def commit() -> str:
-    """The commit this source is at, "+changes" behind it where files differ from it; empty outside a checkout."""
+    """The commit this source is at, "+changes" behind it where files differ from it.
+
+    Outside a checkout it is what $XERTE_COMMIT says, or empty.
+    """
     source = Path(__file__).parent
     git = shutil.which("git")
+    told = os.environ.get("XERTE_COMMIT", "")
     if git is None:
-        return ""
+        return told
 
     def ask(*arguments: str) -> str | None:
         command = [git, "-C", str(source), *arguments]
@@ -110,5 +116,5 @@ def commit() -> str:
 
     head = ask("rev-parse", "HEAD")
     if not head:
-        return ""
+        return told
     return head + ("+changes" if ask("status", "--porcelain", "--", "..") else "")
