@@ -1,5 +1,6 @@
 """The command `xerte`: thin over `xerte.api`. torch, duckdb and rich are imported by the commands that need them."""
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -68,5 +69,10 @@ def root(
 
 
 def main() -> None:
-    """The entry point of the command."""
+    """The entry point of the command.
+
+    Threads that wait for work sleep instead of spinning: spinning makes a busy machine many times slower. The setting
+    counts when torch is loaded, so it is made here, before any command does that.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     app()
