@@ -25,11 +25,16 @@ def mix(x: Tensor) -> Tensor:
 
 def combine(*parts: Tensor | int) -> Tensor:
     """One int64 hash of several integers, in their order; tensors broadcast."""
-    state: Tensor = torch.zeros((), dtype=torch.int64)
+    device = next((part.device for part in parts if isinstance(part, Tensor)), torch.device("cpu"))
+    state = torch.zeros((), dtype=torch.int64, device=device)
     for part in parts:
-        value = part if isinstance(part, Tensor) else torch.tensor(part)
-        state = mix(state.to(value.device) * 3 + value * _GOLDEN + 1)
+        state = mix(state * 3 + part * _GOLDEN + 1 if isinstance(part, Tensor) else state * 3 + _wrapped(part))
     return state
+
+
+def _wrapped(part: int) -> int:
+    """A plain number's term, as 64-bit arithmetic would give it."""
+    return ((part * _GOLDEN + 1 + (1 << 63)) % (1 << 64)) - (1 << 63)
 
 
 def uniform(hashed: Tensor) -> Tensor:
