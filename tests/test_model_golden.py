@@ -166,8 +166,8 @@ def vectors_before_dense(model: XERTE, history: TemporalIndex, step: int) -> dic
     hook = layer.dense.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0]))
     graph = model.infer(history, Queries(torch.tensor([0]), torch.tensor([0]), torch.tensor([3])), 0)
     hook.remove()
-    hidden = seen[0]  # the first that passes a step's dense layer are the nodes, then the query, then the relations
-    assert len(hidden) == int((graph.nodes.step <= step).sum())
+    num_nodes = int((graph.nodes.step <= step).sum())
+    hidden = next(vectors for vectors in seen if len(vectors) == num_nodes)  # the query and relations pass it as well
     return dict(zip(graph.nodes.entity.tolist(), hidden[:, 0], strict=False))
 
 

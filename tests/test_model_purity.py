@@ -230,6 +230,22 @@ def ranks(scores: Scores, answer: Tensor) -> Tensor:
     return torch.where(reached[row, answer], better + (equal + 1) / 2, value.shape[1])
 
 
+def test_in_single_precision_too() -> None:
+    """Float32, a larger history: alone and in a batch the same samples and, to rounding, the same scores."""
+    dataset = generate(2000).dataset
+    size = dataset.num_entities, dataset.num_relations
+    torch.manual_seed(0)
+    model = XERTE(settings_of(dims=(32, 16, 8), static_dim=32, time_dim=32, k=20), *size)
+    history, queries = TemporalIndex.build(dataset.facts, *size), Queries.of(dataset.facts[-60:])
+    batch = model.forecast(history, queries)
+    assert batch.graph is not None
+    for query in range(0, 60, 3):
+        alone = model.forecast(history, queries[query : query + 1])
+        assert alone.graph is not None
+        assert read(alone.graph, 0)[0] == read(batch.graph, query)[0]
+        torch.testing.assert_close(alone.scores[0], batch.scores[query], rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("sampling", list(Sampling))
