@@ -207,7 +207,7 @@ def test_every_model_has_a_name_and_a_line() -> None:
 
 def test_the_oracle_is_for_the_world_only(small: Dataset) -> None:
     with pytest.raises(InputError, match="embedded world only"):
-        make("oracle", small)
+        make("oracle", small, torch.device("cpu"))
 
 
 def test_the_public_names_are_there() -> None:

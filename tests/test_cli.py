@@ -2,11 +2,13 @@
 
 import csv
 import gzip
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from xerte import __version__
-from xerte.cli import app
+from xerte.cli import app, output
 from xerte.experiment.trace import Trace
 
 EVENTS = """\
@@ -409,6 +411,40 @@ def test_demo_shows_floor_and_ceiling() -> None:
     assert "recurrence (floor)" in text
     assert "oracle (ceiling)" in text
     assert "because" in text
+
+
+# What is seen on a terminal only
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("unit", "rate"), [("questions", "questions/s"), ("B", "MB/s")])
+def test_progress_shows_rate_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, unit: str, rate: str) -> None:
+    with output.progress("work", unit) as report:
+        assert report is None
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with output.progress("work", unit) as report:
+        assert report is not None
+        for done in (0, 1_000_000, 4_000_000):
+            report(done, 4_000_000)
+            time.sleep(0.15)
+    assert "work" in terminal.getvalue()
+    assert rate in terminal.getvalue()
+
+
+def test_a_wheel_turns_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with output.busy("reading events.csv"):
+        time.sleep(0.15)
+    assert "reading events.csv" in terminal.getvalue()
+
+
+def test_numbers_read_well() -> None:
+    values = [1234567, 1.005, float("nan"), "1.5", True]
+    assert [output.number(value) for value in values] == ["1,234,567", "1.00", "–", "1.5", "True"]
 
 
 # The program itself

@@ -70,7 +70,7 @@ def test_an_unknown_part_is_refused(folder: Path) -> None:
 
 def test_the_command_reference_holds_every_command_and_option() -> None:
     text = docs.cli_reference(ROOT)
-    for command in ("data list", "data get", "data import", "data show", "evaluate", "forecast", "demo"):
+    for command in ("data list", "data get", "data import", "data show", "train", "evaluate", "forecast", "demo"):
         assert f"## `xerte {command}`" in text
     assert "| `--split` | Whose facts are asked about. One of `train`, `valid`, `test`. Default: `test`. |" in text
     assert "| `--from` |" in text
@@ -83,7 +83,9 @@ def test_every_command_gives_examples() -> None:
         command = part.split("`")[0]
         examples = re.search(r"```\n(.*?)\n```", part, re.DOTALL)
         assert examples is not None
-        assert all(line.startswith(command) for line in examples[1].splitlines())
+        lines = examples[1].splitlines()
+        assert lines[0].startswith(command)
+        assert all(line.startswith("xerte ") for line in lines)
 
 
 def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
