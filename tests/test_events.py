@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import subprocess
+import sys
 import tempfile
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.events import EventLog, read_events
+from xerte.data.text import TextColumn
 from xerte.errors import BadRowError, InputError
 
 Row = tuple[str, str, str, str]
@@ -322,7 +325,7 @@ def test_a_unit_can_be_forced(tmp_path: Path) -> None:
 def test_times_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="from 0 to 3000000000, more than 32 bits"):
         times_of(tmp_path, [0, 3000000000])
-    with pytest.raises(InputError, match="count in seconds"):
+    with pytest.raises(InputError, match=r"from 1900-01-01 on span \d+ seconds, more than 32 bits"):
         times_of(tmp_path, ["1900-01-01T00:00:01", "2014-01-01"])
 
 
@@ -374,6 +377,20 @@ def test_extras_follow_their_facts(tmp_path: Path) -> None:
     path = write(tmp_path / "e.csv", "id,time,subject,url,relation,object\n7,2014-01-02,a,ü,r,b\n8,2014-01-01,a,,r,b\n")
     log = read_events(path, keep=["url", 1])
     assert {key: list(column) for key, column in log.extras.items()} == {"url": ["", "ü"], "id": ["8", "7"]}
+
+
+@given(st.lists(name), st.data())
+def test_texts_are_taken_in_any_order(texts: list[str], data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(texts) - 1))) if texts else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xerte.data.text._ROWS_AT_ONCE", 2)
+        taken = TextColumn.of(texts).take(np.array(chosen, np.int64))
+    assert list(taken) == [texts[row] for row in chosen]
+
+
+def test_duckdb_is_loaded_only_to_read_events() -> None:
+    code = "import sys, xerte.data.events, xerte.data.benchmark; sys.exit('duckdb' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_columns_by_name_and_position(tmp_path: Path) -> None:

@@ -188,8 +188,8 @@ def _ticks(values: npt.NDArray[np.int64], reading: TimeReading, unit: Tick | Non
     if reading.format is TimeFormat.YEAR:
         seconds = (values - 1970).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64)
         return *fit_dates(seconds, reading.precision, unit), 0
-    seconds, micros = np.divmod(values, 1_000_000)
-    return *fit_dates(seconds, reading.precision, unit), int(np.count_nonzero(micros))
+    seconds = values // 1_000_000
+    return *fit_dates(seconds, reading.precision, unit), int(np.count_nonzero(seconds * 1_000_000 != values))
 
 
 def _distinct_in_time_order(coded: Coded, rows: npt.NDArray[np.int64], ticks: Ids) -> tuple[npt.NDArray[np.int64], Ids]:

@@ -91,19 +91,25 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def load(scratch: Scratch, sources: Sequence[Source], carefully: bool) -> list[int]:
-    """Make `raw` (subject, relation, object, time, extra0 …) of all files, in their order; the rows of each file.
+    """Make `raw` (row, subject, relation, object, time, extra0 …) of all files, in order; the rows of each file.
 
     Text files are read once into a table, Parquet files as often as needed. Read carefully, rows with a fault in
     their writing are left out; otherwise the first of them raises duckdb's error.
     """
     con = scratch.con
     if all(source.format is FileFormat.PARQUET for source in sources):
-        selects = [f"SELECT {_columns(source)} FROM {_parquet(source)}" for source in sources]
+        sizes = [_count(con, _parquet(source)) for source in sources]
+        starts = [sum(sizes[:number]) for number in range(len(sizes))]
+        selects = [
+            f"SELECT {start} + file_row_number AS row, {_columns(source)} FROM {_parquet(source)}"
+            for source, start in zip(sources, starts, strict=True)
+        ]
         con.execute(f"CREATE VIEW raw AS {' UNION ALL '.join(selects)}")
-        return [_count(con, _parquet(source)) for source in sources]
+        return sizes
     names = ", ".join(f"{name} VARCHAR" for name in _column_names(len(sources[0].wanted)))
-    con.execute(f"CREATE OR REPLACE TABLE raw ({names})")
-    sizes: list[int] = []
+    con.execute(f"CREATE OR REPLACE TABLE text_rows ({names})")
+    con.execute("CREATE OR REPLACE VIEW raw AS SELECT rowid AS row, * FROM text_rows")
+    sizes = []
     for number, source in enumerate(sources):
         if source.format is FileFormat.PARQUET:
             rows = _parquet(source)
@@ -116,8 +122,8 @@ def load(scratch: Scratch, sources: Sequence[Source], carefully: bool) -> list[i
                 _json(source) if source.format is FileFormat.JSONL else _csv(source.path, len(source.columns), source)
             )
         columns = _columns(source, sieved=carefully and source.format is not FileFormat.PARQUET)
-        con.execute(f"INSERT INTO raw SELECT {columns} FROM {rows}")
-        sizes.append(_count(con, "raw") - sum(sizes))
+        con.execute(f"INSERT INTO text_rows SELECT {columns} FROM {rows}")
+        sizes.append(_count(con, "text_rows") - sum(sizes))
     return sizes
 
 
@@ -133,10 +139,15 @@ def encode(scratch: Scratch, reading: TimeReading) -> Coded:
     entities = _number_names(con, "entity", "SELECT subject AS name FROM raw UNION SELECT object FROM raw")
     relations = _number_names(con, "relation", "SELECT DISTINCT relation AS name FROM raw")
     columns = con.execute(
-        f"""SELECT enum_code(subject::entity)::INTEGER AS subject, enum_code(relation::relation)::INTEGER AS relation,
-        enum_code(object::entity)::INTEGER AS object, {reading.sql} AS time FROM raw"""
+        f"""SELECT row, s.id AS subject, r.id AS relation, o.id AS object, {reading.sql} AS time FROM raw
+        LEFT JOIN entity AS s ON s.name = subject LEFT JOIN relation AS r ON r.name = relation
+        LEFT JOIN entity AS o ON o.name = object"""
     ).fetchnumpy()
-    bad = np.zeros(len(columns["time"]), bool)
+    row = columns.pop("row")
+    if (row[1:] < row[:-1]).any():  # a join promises no order
+        order = np.argsort(row)
+        columns = {name: column[order] for name, column in columns.items()}
+    bad = np.zeros(len(row), bool)
     for column in columns.values():
         bad |= np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else False
     subject, relation, object, time = (np.ma.getdata(columns[name]) for name in (*_NAMES, "time"))
@@ -161,7 +172,7 @@ def bad_parquet_rows(scratch: Scratch, source: Source, reading: TimeReading) -> 
         f"""SELECT number + 1, coalesce(subject, ''), coalesce(relation, ''), coalesce(object, ''),
         coalesce(time::VARCHAR, ''), row
         FROM (SELECT {_columns(source)}, file_row_number AS number, to_json(file) AS row
-            FROM read_parquet({_path(source.path)}, file_row_number = true) AS file)
+            FROM {_parquet(source)} AS file)
         WHERE subject IS NULL OR relation IS NULL OR object IS NULL OR ({reading.sql}) IS NULL ORDER BY number"""
     )
     while some := rows.fetchmany(_TEXTS_AT_ONCE):
@@ -169,14 +180,13 @@ def bad_parquet_rows(scratch: Scratch, source: Source, reading: TimeReading) -> 
             yield number, fields, row
 
 
-def _number_names(con: "DuckDBPyConnection", type: str, names: str) -> list[str]:
-    """Make an ENUM of all distinct names; duckdb keeps it as a dictionary that maps a name to its place."""
+def _number_names(con: "DuckDBPyConnection", table: str, names: str) -> list[str]:
+    """Make a table (name, id) of all distinct names; the names in the order of their ids."""
     con.execute(
-        f"CREATE OR REPLACE TABLE {type}_name AS SELECT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name"
+        f"""CREATE OR REPLACE TABLE {table} AS SELECT name, (row_number() OVER (ORDER BY name) - 1)::INTEGER AS id
+        FROM ({names}) WHERE name IS NOT NULL"""
     )
-    con.execute(f"DROP TYPE IF EXISTS {type}")
-    con.execute(f"CREATE TYPE {type} AS ENUM (SELECT name FROM {type}_name)")
-    return [name for (name,) in con.execute(f"SELECT name FROM {type}_name").fetchall()]
+    return [name for (name,) in con.execute(f"SELECT name FROM {table} ORDER BY id").fetchall()]
 
 
 def _column_names(width: int) -> list[str]:
@@ -219,7 +229,7 @@ def _json(source: Source) -> str:
 
 
 def _parquet(source: Source) -> str:
-    return f"read_parquet({_path(source.path)})"
+    return f"read_parquet({_path(source.path)}, file_row_number = true)"
 
 
 def _count(con: "DuckDBPyConnection", rows: str) -> int:
