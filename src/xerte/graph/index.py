@@ -174,7 +174,7 @@ class TemporalIndex:
 
     def _take(self, name: str, position: Tensor) -> Tensor:
         base = self.base[name]
-        if self.overlay is None:
+        if self.overlay is None or not len(self.overlay[name]):  # empty when all facts it touches are hidden
             return base.index_select(0, position)
         here = position < len(base)
         overlay = self.overlay[name]
