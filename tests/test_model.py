@@ -15,6 +15,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.sampler import Sampling
 from xerte.model import XERTE, Layer
+from xerte.nn.loss import Loss, Mean
 from xerte.nn.propagation import Aggregation, pass_messages
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
@@ -167,6 +168,34 @@ def test_float32() -> None:
             assert_like_twin(case.model.infer(case.history, case.queries, seed), outcomes, 2e-5)
             compared += 1
     assert compared >= 5
+
+
+@pytest.mark.parametrize("self_loop", [True, False])
+def test_loss_is_that_of_the_twin(self_loop: bool) -> None:
+    """As run, the mean over all entities of the batch; as written, over those of a query and then over queries."""
+    case = make_case(settings_with(self_loop=self_loop, loss_mean=Mean.BATCH), 4)
+    by_query = make_case(settings_with(self_loop=self_loop, loss_mean=Mean.QUERY), 4)
+    outcomes = twin.infer_each(case.model, case.history, case.queries, 4)
+    pairs = [
+        [(score, entity == answer) for entity, score in outcome.entity_score.items()]
+        for outcome, answer in zip(outcomes, case.answers, strict=True)
+    ]
+    expected = twin.loss(pair for of_query in pairs for pair in of_query).item()
+    expected_by_query = sum(twin.loss(of_query).item() for of_query in pairs if of_query) / len(pairs)
+    answer = torch.tensor(case.answers)
+    assert case.model.loss(case.history, case.queries, answer, 4).item() == pytest.approx(expected)
+    loss = by_query.model.loss(by_query.history, by_query.queries, answer, 4)
+    assert loss.item() == pytest.approx(expected_by_query)
+
+
+@pytest.mark.parametrize("switches", [{"loss_mean": mean} for mean in Mean] + [{"loss": Loss.NLL}])
+def test_where_nothing_is_reached_nothing_is_lost(switches: dict[str, object]) -> None:
+    case = make_case(settings_with(self_loop=False, **switches), 4)
+    before_any_history = Queries(*torch.tensor([[0, 1], [2, 0], [0, 0]]))
+    loss = case.model.loss(case.history, before_any_history, torch.tensor([3, 3]), 4)
+    assert loss.item() == 0
+    for gradient in torch.autograd.grad(loss, list(case.model.parameters()), materialize_grads=True):
+        assert not gradient.any()
 
 
 @pytest.mark.parametrize("self_loop", [True, False])

@@ -41,7 +41,7 @@ def binary_cross_entropy(
     label = (entity == answer.index_select(0, query)).to(score.dtype)
     loss = torch.nn.functional.binary_cross_entropy(0.999 * score + 0.0009, label, reduction="none")
     if mean is Mean.BATCH:
-        return loss.mean()
+        return loss.sum() / max(len(loss), 1)  # nothing reached: nothing to learn, not NaN
     count = segment_sum(torch.ones_like(loss), query, num_queries)
     return (segment_sum(loss, query, num_queries) / count.clamp(min=1)).mean()
 
