@@ -12,7 +12,9 @@ _BENCHMARKS = Path(os.environ.get("XERTE_BENCHMARKS", Path(__file__).parents[2] 
 def benchmarks() -> Path:
     """The folder that holds icews14/, icews18/, icews0515/ and yago/ as published."""
     if not (_BENCHMARKS / "icews14" / "train.txt").exists():
-        pytest.skip("the public benchmarks are not here: set XERTE_BENCHMARKS to the folder that holds icews14/ … yago/")
+        pytest.skip(
+            "the public benchmarks are not here: set XERTE_BENCHMARKS to the folder that holds icews14/ … yago/"
+        )
     return _BENCHMARKS
 
 

@@ -102,12 +102,12 @@ def pass_messages(
 
 
 def prior_edges(
-    model: XERTE, history: TemporalIndex, query: tuple[int, int, int], node: Node, seed: int
+    model: XERTE, history: TemporalIndex, query: tuple[int, int, int], node: Node, seed: int, step: int
 ) -> list[tuple[Node, int, Node]]:
     """The prior edges the sampler draws for one node, its self-loop behind them."""
     entity, time = (torch.tensor([x]) for x in node)
     of_query = combine(seed, *(torch.tensor([x]) for x in query))
-    _, position = model.sampler.sample(history, entity, time, combine(of_query, entity, time))
+    _, position = model.sampler.sample(history, entity, time, combine(combine(of_query, step), entity, time))
     drawn = history.edges(position)
     edges = [
         (node, r, (o, t))
@@ -135,7 +135,7 @@ def infer(model: XERTE, history: TemporalIndex, query: tuple[int, int, int], see
     kept_before: list[list[tuple[Node, int, Node]]] = []
 
     for step, layer in enumerate(layers, start=1):
-        edges = [edge for node in attended for edge in prior_edges(model, history, query, node, seed)]
+        edges = [edge for node in attended for edge in prior_edges(model, history, query, node, seed, step)]
         vectors = dict(hidden)
         for _, _, target in edges:
             if target not in vectors:

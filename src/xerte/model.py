@@ -89,7 +89,7 @@ class XERTE(nn.Module):
 
         for step, layer in enumerate(self._layers(), start=1):
             # Sample prior edges of the attended nodes; look up their targets, or embed them.
-            edge_source, edges = self._sample(history, nodes, attended, noise)
+            edge_source, edges = self._sample(history, nodes, attended, combine(noise, step))
             source_query = nodes.query.index_select(0, attended)
             edge_query = source_query.index_select(0, edge_source)
             key = nodes.keys(edge_query, edges.object, edges.time)

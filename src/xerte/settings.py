@@ -44,25 +44,27 @@ class ModelSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    steps: int = Field(3, ge=1, le=8, description="L, inference steps")
-    n: int = Field(15, ge=1, description="N, prior edges sampled per node and step")
-    k: int = Field(40, ge=1, description="K, edges kept per query and step")
-    gamma: float = Field(0.0, ge=0, le=1, description="γ, the share of its own vector a node keeps in an update")
-    dims: tuple[int, ...] = Field((256, 128, 64, 32, 16), description="hidden size per step")
-    static_dim: int = Field(256, ge=1, description="d_S")
-    time_dim: int = Field(256, ge=0, description="d_T; 0: no time encoding (xERTE-Static)")
-    diachronic: bool = Field(False, description="frequencies and phases of its own for every entity")
+    steps: int = Field(default=3, ge=1, le=8, description="L, inference steps")
+    n: int = Field(default=15, ge=1, description="N, prior edges sampled per node and step")
+    k: int = Field(default=40, ge=1, description="K, edges kept per query and step")
+    gamma: float = Field(
+        default=0.0, ge=0, le=1, description="γ, the share of its own vector a node keeps in an update"
+    )
+    dims: tuple[int, ...] = Field(default=(256, 128, 64, 32, 16), description="hidden size per step")
+    static_dim: int = Field(default=256, ge=1, description="d_S")
+    time_dim: int = Field(default=256, ge=0, description="d_T; 0: no time encoding (xERTE-Static)")
+    diachronic: bool = Field(default=False, description="frequencies and phases of its own for every entity")
     sampling: Sampling = Sampling.EXPONENTIAL
-    time_scale: float = Field(2.0, gt=0, description="units over which exponential weights fall by e")
-    replacement: bool = Field(False, description="draw with replacement (uniform sampling only)")
+    time_scale: float = Field(default=2.0, gt=0, description="units over which exponential weights fall by e")
+    replacement: bool = Field(default=False, description="draw with replacement (uniform sampling only)")
     aggregation: Aggregation = Aggregation.SUM
     update: Update = Update.REVERSE
-    self_loop: bool = Field(True, description="an attended node may keep its attention")
+    self_loop: bool = Field(default=True, description="an attended node may keep its attention")
     query_features: QueryFeatures = QueryFeatures.INITIAL
     scored_edges: ScoredEdges = ScoredEdges.KEPT
-    relation_activation: bool = Field(True, description="relations pass LeakyReLU too")
+    relation_activation: bool = Field(default=True, description="relations pass LeakyReLU too")
     clock: Clock = Clock.RELATIVE
-    time_factor: bool = Field(False, description="√(1/d) before the cosines")
+    time_factor: bool = Field(default=False, description="√(1/d) before the cosines")
     loss: Loss = Loss.BCE
     loss_mean: Mean = Mean.BATCH
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -77,6 +78,14 @@ class TemporalIndex:
         """Where the columns live."""
         return self.segment_start.device
 
+    @cached_property
+    def _sorted_key(self) -> Tensor | None:
+        """(entity, time) of every edge as one number, only on a GPU: one search kernel there beats twenty halvings."""
+        if self.device.type != "cuda" or self.overlay is not None:
+            return None
+        subject, edges = self.all_edges()
+        return (subject << 32) + edges.time
+
     @property
     def num_edges(self) -> int:
         """Directed edges that can be seen: two for every fact."""
@@ -91,7 +100,10 @@ class TemporalIndex:
 
     def prior(self, entity: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Positions [start, stop) of the edges of each entity with t' < t, earliest first; int64 [n] each."""
-        start, stop = self.segment_start.index_select(0, entity), self.segment_stop.index_select(0, entity)
+        start = self.segment_start.index_select(0, entity)
+        if self._sorted_key is not None:
+            return start, torch.searchsorted(self._sorted_key, (entity << 32) + time)
+        stop = self.segment_stop.index_select(0, entity)
         return start, self._first(start, stop, lambda position: self._take("time", position) < time)
 
     def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine, exponential, uniform
+from xerte.graph.noise import combine, exponential, mix, uniform
 from xerte.segment import expand
 
 
@@ -117,8 +117,10 @@ class Sampler:
         rate = torch.cumsum((high - low) * bound, dim=1)  # [n, B]
         draw = torch.arange(draws, device=stop.device)
 
+        of_draw = combine(noise[:, None], draw)
+
         def noise_of(purpose: int) -> Tensor:
-            return combine(noise[:, None], draw, purpose)
+            return mix(of_draw + purpose)
 
         arrival = torch.cumsum(exponential(noise_of(1)), dim=1) / rate[:, -1:]
         band = torch.searchsorted(rate, uniform(noise_of(2)) * rate[:, -1:], right=True).clamp(max=num_bands - 1)

@@ -43,13 +43,17 @@ class TrainingSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    epochs: int = Field(10, ge=1)
-    batch_size: int = Field(128, ge=1)
-    lr: float = Field(2e-4, gt=0, description="learning rate of Adam")
-    clip: float = Field(1.0, gt=0, description="largest norm of the gradient")
-    start: int = Field(48, description="ticks: only training facts from this time on are asked about")
-    patience: int = Field(0, ge=0, description="stop after so many epochs without a better validation; 0: never")
-    checkpoint_every: int = Field(500, ge=1, description="steps between checkpoints, beside those after every epoch")
+    epochs: int = Field(default=10, ge=1)
+    batch_size: int = Field(default=128, ge=1)
+    lr: float = Field(default=2e-4, gt=0, description="learning rate of Adam")
+    clip: float = Field(default=1.0, gt=0, description="largest norm of the gradient")
+    start: int = Field(default=48, description="ticks: only training facts from this time on are asked about")
+    patience: int = Field(
+        default=0, ge=0, description="stop after so many epochs without a better validation; 0: never"
+    )
+    checkpoint_every: int = Field(
+        default=500, ge=1, description="steps between checkpoints, beside those after every epoch"
+    )
 
 
 @dataclass(frozen=True)
