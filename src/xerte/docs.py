@@ -64,7 +64,9 @@ def results_table(root: Path) -> str:
     lines = ["| dataset | model | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|--:|--:|--:|--:|"]
     for trace in tested:
         values = [trace.metrics["time-aware"][name] for name in ("mrr", "hits@1", "hits@3", "hits@10")]
-        lines.append(f"| {trace.dataset} | {trace.model} | {' | '.join(f'{value:.2f}' for value in values)} |")
+        preset = trace.settings.get("preset")
+        model = f"{trace.model} ({preset})" if preset else trace.model
+        lines.append(f"| {trace.dataset} | {model} | {' | '.join(f'{value:.2f}' for value in values)} |")
     return "\n".join(lines)
 
 
@@ -73,7 +75,9 @@ def runs_table(root: Path) -> str:
     lines = ["| trace | command | questions | seconds | device | commit |", "|---|---|--:|--:|---|---|"]
     for path in sorted(root.glob("results/*.json")):
         trace = Trace.read(path)
-        seconds = f"{sum(trace.seconds.values()):.0f}"
+        epochs = trace.settings.get("epochs", ())
+        training = sum(epoch["seconds"] + epoch["valid_seconds"] for epoch in epochs)
+        seconds = f"{sum(trace.seconds.values()) + training:.0f}"
         commit = trace.commit[:10] + ("+changes" if trace.commit.endswith("+changes") else "")
         cells = (path.name, f"`{trace.command}`", f"{trace.queries:,}", seconds, trace.device, commit)
         lines.append(f"| {' | '.join(cells)} |")
