@@ -1,6 +1,6 @@
-"""Datasets by name: opening, fetching, browsing. Needs numpy only."""
+"""Datasets by name: opening, fetching, browsing. Needs numpy only, and torch where an index is made or checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ from xerte.data import catalog, store
 from xerte.data.catalog import Listed
 from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
-from xerte.data.download import Progress
 from xerte.data.splits import Finding
 from xerte.data.statistics import Statistics, statistics_of
 from xerte.types import Split
 
 if TYPE_CHECKING:
+    from xerte.data.download import Progress
     from xerte.data.events import EventLog
 
 
@@ -30,11 +30,11 @@ def load(name: str | Path = catalog.WORLD) -> Dataset:
     return catalog.load(name)
 
 
-def read_events(path: str | Path, **options: Any) -> "EventLog":
-    """Reads a CSV, TSV, Parquet or JSON lines file; `xerte.data.events.read_events` has the options."""
+def read_events(path: str | Path | Sequence[str | Path], **options: Any) -> "EventLog":
+    """Reads CSV, TSV, Parquet or JSON lines files; `xerte.data.events.read_events` has the options."""
     from xerte.data.events import read_events
 
-    return read_events(Path(path), **options)
+    return read_events(path, **options)
 
 
 def listed() -> list[Listed]:
@@ -42,9 +42,18 @@ def listed() -> list[Listed]:
     return catalog.list_datasets()
 
 
-def get(name: str, source: Path | None = None, progress: Progress | None = None) -> tuple[Dataset, Path]:
+def get(name: str, source: Path | None = None, progress: "Progress | None" = None) -> tuple[Dataset, Path]:
     """Downloads a known benchmark, or takes its files from a folder; returns it and where it is kept."""
-    return catalog.get(name, source, progress=progress), catalog.dataset_folder(name)
+    dataset = catalog.get(name, source, progress=progress)
+    make_index(dataset)
+    return dataset, catalog.dataset_folder(name)
+
+
+def make_index(dataset: Dataset) -> None:
+    """Makes sure that the index lies beside a dataset opened from a folder."""
+    from xerte.graph.stored import index_of
+
+    index_of(dataset)
 
 
 def statistics(dataset: Dataset | str) -> Statistics:
@@ -56,12 +65,15 @@ def check(name: str) -> list[Finding]:
     """Reads every byte of a dataset and says what its user should know about it.
 
     Raises:
-        DatasetError: it is damaged.
+        DatasetError: it or its index is damaged.
     """
     if name == catalog.WORLD:
         return findings(load(name))
-    kept = catalog.dataset_folder(name) if not Path(name).is_dir() else Path(name)
-    return findings(store.verify(kept) if kept.exists() else load(name))
+    dataset = store.verify(catalog.find(name))
+    from xerte.graph.stored import verify_index
+
+    verify_index(dataset)
+    return findings(dataset)
 
 
 @dataclass(frozen=True)

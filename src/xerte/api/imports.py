@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xerte.data import catalog
+from xerte.api.datasets import make_index
+from xerte.data import catalog, store
 from xerte.data.benchmark import read_benchmark
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.checks import findings
@@ -101,6 +102,8 @@ def import_events(
 
 def _kept(dataset: Dataset, report: "ReadReport | None", may_replace: bool) -> Imported:
     folder = catalog.add(dataset, replace=may_replace)
+    dataset = store.open_dataset(folder)
+    make_index(dataset)
     return Imported(dataset, folder, report.time if report else "time as whole number", report, findings(dataset))
 
 

@@ -25,6 +25,7 @@ from xerte.experiment.trace import Trace, commit, device_name, versions
 from xerte.explanation.evidence import evidence
 from xerte.forecaster import Forecaster, Queries
 from xerte.graph.index import TemporalIndex
+from xerte.graph.stored import index_of
 from xerte.types import Split
 
 CELLS = 1 << 22
@@ -117,8 +118,7 @@ class Model:
     @cached_property
     def history(self) -> TemporalIndex:
         """Every fact of the dataset, so ordered that all before a time is one range."""
-        data = self.dataset
-        return TemporalIndex.build(data.facts, data.num_entities, data.num_relations, self.device)
+        return index_of(self.dataset, self.device)
 
     def forecast(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +11,19 @@ from xerte.data.facts import Facts
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.types import Split
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where a dataset was opened from, and what was there then: the folder may hold another one by now.
+
+    Attributes:
+        folder: absolute.
+        seal: of the manifest.
+    """
+
+    folder: Path
+    seal: str
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,7 @@ class Dataset:
         relations: names of the relations and their reciprocals.
         calendar: what the times mean.
         extras: further columns of the source, kept for display only; row i belongs to fact i.
+        kept: set by `store.open_dataset`; `dataclasses.replace` does not carry it over to a changed dataset.
     """
 
     name: str
@@ -33,6 +48,7 @@ class Dataset:
     relations: Relations
     calendar: Calendar
     extras: Mapping[str, TextColumn] = field(default_factory=dict)
+    kept: Kept | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if sum(self.sizes) != len(self.facts):

@@ -185,14 +185,15 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> FileEntry:
 
 def write_manifest(folder: Path, body: Mapping[str, Any]) -> None:
     """Writes `manifest.json`: the body and, under "sha256", a seal over it. Write it last."""
-    text = json.dumps({**body, "sha256": _seal(body)}, indent=1, ensure_ascii=False)
+    text = json.dumps({**body, "sha256": seal(body)}, indent=1, ensure_ascii=False)
     with (folder / MANIFEST).open("x", encoding="utf-8") as file:
         file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
 
 
-def _seal(body: Mapping[str, Any]) -> str:
+def seal(body: Mapping[str, Any]) -> str:
+    """The SHA-256 of a manifest's body: two folders with one seal hold the same."""
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -216,7 +217,7 @@ def read_manifest(folder: Path, format: str, version: int) -> dict[str, Any]:
         if path.stat().st_size > _MANIFEST_LIMIT:
             raise ValueError("too large")
         body = json.loads(path.read_text("utf-8"))
-        seal = body.pop("sha256")
+        written = body.pop("sha256")
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise damaged(path, "cannot be read") from None
     if body.get("format") != format:
@@ -225,7 +226,7 @@ def read_manifest(folder: Path, format: str, version: int) -> dict[str, Any]:
         raise DatasetError(
             f"{path} has version {body.get('version')!r} of the format, this program reads version {version}: {_REMEDY}"
         )
-    if seal != _seal(body) or not _well_formed(body.get("files")):
+    if written != seal(body) or not _well_formed(body.get("files")):
         raise damaged(path, "has changed since it was written")
     return dict(body)
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data.calendar import Calendar
-from xerte.data.dataset import Dataset
+from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
 from xerte.data.folder import (
     check_files,
@@ -15,6 +15,7 @@ from xerte.data.folder import (
     open_arrays,
     publish,
     read_manifest,
+    seal,
     write_arrays,
     write_manifest,
 )
@@ -141,6 +142,7 @@ def _open(folder: Path, *, thorough: bool) -> Dataset:
     problem = _contradiction(dataset)
     if problem:
         raise damaged(folder, f"contradicts itself ({problem})")
+    object.__setattr__(dataset, "kept", Kept(folder.absolute(), seal(body)))
     return dataset
 
 

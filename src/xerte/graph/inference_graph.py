@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 _LOW = 0xFFFFFFFF
+_PAIRS = 1 << 31
+"""How many (query, entity) pairs the upper half of a key can tell apart."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,16 @@ class Nodes:
 
     @staticmethod
     def of_queries(subject: Tensor, time: Tensor, num_entities: int) -> "Nodes":
-        """The query nodes v_q = (e_q, t_q)."""
+        """The query nodes v_q = (e_q, t_q).
+
+        Raises:
+            ValueError: there are so many queries that their keys would not fit in 64 bits.
+        """
+        if len(subject) * num_entities > _PAIRS:
+            raise ValueError(
+                f"{len(subject)} queries about {num_entities} entities do not fit in one batch: ask at most "
+                f"{_PAIRS // num_entities} at a time"
+            )
         query = torch.arange(len(subject), device=subject.device)
         key = (query * num_entities + subject) << 32
         return Nodes(key, query, subject, time, torch.zeros_like(query), time, num_entities)
