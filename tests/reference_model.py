@@ -107,7 +107,8 @@ def prior_edges(
     """The prior edges the sampler draws for one node, its self-loop behind them."""
     entity, time = (torch.tensor([x]) for x in node)
     of_query = combine(seed, *(torch.tensor([x]) for x in query))
-    _, position = model.sampler.sample(history, entity, time, combine(combine(of_query, step), entity, time))
+    noise = combine(combine(of_query, step), entity, time)
+    _, position = model.sampler.sample(history, entity, time, torch.tensor([query[1]]), noise)
     drawn = history.edges(position)
     edges = [
         (node, r, (o, t))

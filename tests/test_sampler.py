@@ -35,7 +35,7 @@ def draw(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """[rounds, N]: the neighbours drawn in independent rounds for the node (0, time)."""
     nodes = torch.zeros(rounds, dtype=torch.int64)
-    row, position = sampler.sample(index, nodes, nodes + time, combine(torch.arange(rounds), 7))
+    row, position = sampler.sample(index, nodes, nodes + time, nodes, combine(torch.arange(rounds), 7))
     assert torch.equal(row, torch.arange(rounds).repeat_interleave(sampler.size))
     result: np.ndarray[tuple[int, int], np.dtype[np.int64]] = index.edges(position).object.view(rounds, -1).numpy()
     return result
@@ -112,7 +112,9 @@ def test_what_is_drawn_depends_on_the_past_of_the_node_alone(
     def drawn(known: list[tuple[int, int, int, int]], entities: list[int]) -> list[list[tuple[int, ...]]]:
         index = TemporalIndex.build(Facts.of(known), 4, 2)
         entity = torch.tensor(entities)
-        row, position = sampler.sample(index, entity, torch.full_like(entity, time), combine(entity, 5))
+        row, position = sampler.sample(
+            index, entity, torch.full_like(entity, time), torch.zeros_like(entity), combine(entity, 5)
+        )
         edges = index.edges(position)
         columns = [column.tolist() for column in (edges.relation, edges.object, edges.time)]
         return [
@@ -134,3 +136,15 @@ def test_noise_is_even() -> None:
     counts, _ = np.histogram(u, bins=50, range=(0, 1))
     assert ((counts - 4000) ** 2 / 4000).sum() < 100
     assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 0.01
+
+
+def test_the_latest_edges_of_the_querys_relation_are_offered_too() -> None:
+    """Entity 0 meets 1, 2, 3 by relation 0 long ago and 4 … 9 by relation 1 since."""
+    facts = [(0, 0, 1, 0), (0, 0, 2, 1), (0, 0, 3, 2), *((0, 1, 4 + i, 10 + i) for i in range(6))]
+    index = TemporalIndex.build(Facts.of(facts), 10, 2)
+    sampler = Sampler(Sampling.LAST, 2, same_relation=2)
+    node = torch.tensor([0, 0, 0])
+    relation, time = torch.tensor([0, 1, 0]), torch.tensor([20, 20, 2])
+    row, position = sampler.sample(index, node, time, relation, node)
+    found = list(zip(row.tolist(), index.edges(position).object.tolist(), strict=True))
+    assert found == [(0, 2), (0, 3), (0, 8), (0, 9), (1, 8), (1, 9), (2, 1), (2, 2)]

@@ -60,7 +60,7 @@ class XERTE(nn.Module):
         self.relation = nn.Parameter(nn.init.xavier_normal_(torch.empty(2 * num_relations + 1, dims[0])))
         # The last step's update would feed nothing, so it has no dense layer.
         self.layers = nn.ModuleList([Layer(dim, after) for dim, after in zip(dims, (*dims[1:], None), strict=True)])
-        self.sampler = Sampler(s.sampling, s.n, s.time_scale * ticks_per_unit, s.replacement)
+        self.sampler = Sampler(s.sampling, s.n, s.time_scale * ticks_per_unit, s.replacement, s.same_relation)
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores of every entity, with the graphs that made them."""
@@ -89,7 +89,7 @@ class XERTE(nn.Module):
 
         for step, layer in enumerate(self._layers(), start=1):
             # Sample prior edges of the attended nodes; look up their targets, or embed them.
-            edge_source, edges = self._sample(history, nodes, attended, combine(noise, step))
+            edge_source, edges = self._sample(history, nodes, attended, queries, combine(noise, step))
             source_query = nodes.query.index_select(0, attended)
             edge_query = source_query.index_select(0, edge_source)
             key = nodes.keys(edge_query, edges.object, edges.time)
@@ -135,10 +135,13 @@ class XERTE(nn.Module):
     def _clock(self, time: Tensor, query_time: Tensor) -> Tensor:
         return time - query_time if self.settings.clock is Clock.RELATIVE else time
 
-    def _sample(self, history: TemporalIndex, nodes: Nodes, attended: Tensor, noise: Tensor) -> tuple[Tensor, Edges]:
-        """At most N prior edges of every attended node, its self-loop behind them: (place in attended, edges)."""
+    def _sample(
+        self, history: TemporalIndex, nodes: Nodes, attended: Tensor, queries: Queries, noise: Tensor
+    ) -> tuple[Tensor, Edges]:
+        """The prior edges of every attended node, its self-loop behind them: (place in attended, edges)."""
         entity, time, query = (c.index_select(0, attended) for c in (nodes.entity, nodes.time, nodes.query))
-        row, position = self.sampler.sample(history, entity, time, combine(noise.index_select(0, query), entity, time))
+        relation, noise = queries.relation.index_select(0, query), noise.index_select(0, query)
+        row, position = self.sampler.sample(history, entity, time, relation, combine(noise, entity, time))
         edges = history.edges(position)
         if not self.settings.self_loop:
             return row, edges

@@ -1,7 +1,7 @@
 """Every switch of the method, each one field. Presets are files of these (see `experiment/presets`)."""
 
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -39,24 +39,34 @@ class ScoredEdges(StrEnum):
     SAMPLED = "sampled"  # all, as written; pruning then decides which nodes go on
 
 
+WIDEST = 4096
+"""Wider vectors would only be a slip, or a file that wants memory: attention holds (4 d)² numbers."""
+Width = Annotated[int, Field(ge=1, le=WIDEST)]
+
+
 class ModelSettings(BaseModel):
     """xERTE's settings; the defaults are what the paper's experiments ran on ICEWS14."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     steps: int = Field(default=3, ge=1, le=8, description="L, inference steps")
-    n: int = Field(default=15, ge=1, description="N, prior edges sampled per node and step")
-    k: int = Field(default=40, ge=1, description="K, edges kept per query and step")
+    n: int = Field(default=15, ge=1, le=10_000, description="N, prior edges sampled per node and step")
+    k: int = Field(default=40, ge=1, le=1_000_000, description="K, edges kept per query and step")
     gamma: float = Field(
         default=0.0, ge=0, le=1, description="γ, the share of its own vector a node keeps in an update"
     )
-    dims: tuple[int, ...] = Field(default=(256, 128, 64, 32, 16), description="hidden size per step")
-    static_dim: int = Field(default=256, ge=1, description="d_S")
-    time_dim: int = Field(default=256, ge=0, description="d_T; 0: no time encoding (xERTE-Static)")
+    dims: tuple[Width, ...] = Field(default=(256, 128, 64, 32, 16), description="hidden size per step")
+    static_dim: int = Field(default=256, ge=1, le=WIDEST, description="d_S")
+    time_dim: int = Field(default=256, ge=0, le=WIDEST, description="d_T; 0: no time encoding (xERTE-Static)")
     diachronic: bool = Field(default=False, description="frequencies and phases of its own for every entity")
     sampling: Sampling = Sampling.EXPONENTIAL
     time_scale: float = Field(default=2.0, gt=0, description="units over which exponential weights fall by e")
     replacement: bool = Field(default=False, description="draw with replacement (uniform sampling only)")
+    same_relation: int = Field(
+        default=0,
+        ge=0,
+        description="so many latest edges of the query's own relation offered beside the N; 0 in the paper",
+    )
     aggregation: Aggregation = Aggregation.SUM
     update: Update = Update.REVERSE
     self_loop: bool = Field(default=True, description="an attended node may keep its attention")

@@ -42,28 +42,45 @@ class Sampler:
         size: N.
         scale: ticks over which exponential weights fall by e.
         replacement: draw N times independently instead, repeats kept (only for uniform sampling).
+        same_relation: beside the N, so many of the node's latest edges with the query's own relation. Not in the
+            paper: what recurs slowly is out of reach of N recent edges.
     """
 
     strategy: Sampling
     size: int
     scale: float = 1.0
     replacement: bool = False
+    same_relation: int = 0
 
     def __post_init__(self) -> None:
         if self.replacement and self.strategy is not Sampling.UNIFORM:
             raise ValueError("sampling with replacement is offered for uniform sampling only")
 
-    def sample(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """At most N prior edges of each node (entity, time).
+    def sample(
+        self, history: TemporalIndex, entity: Tensor, time: Tensor, relation: Tensor, noise: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """At most N prior edges of each node (entity, time), and its latest ones of the query's relation if asked for.
 
         Args:
             history: where edges are looked up; only t' < t is read.
             entity, time: int64 [n].
+            relation: int64 [n], the relation of the query a node belongs to.
             noise: int64 [n], a hash of the node and all it belongs to.
 
         Returns:
-            (row, position): the node and the history position of every drawn edge, ordered by both.
+            (row, position): the node and the history position of every edge, ordered by both.
         """
+        row, position = self._draw(history, entity, time, noise)
+        if self.same_relation:
+            start, stop = history.prior_of_relation(entity, relation, time)
+            of_relation, rank = expand(torch.maximum(start, stop - self.same_relation), stop)
+            row, position = torch.cat([row, of_relation]), torch.cat([position, history.by_relation(rank)])
+            key = torch.unique((row << 32) | position)
+            return key >> 32, key & 0xFFFFFFFF
+        return row, position
+
+    def _draw(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """At most N prior edges of each node."""
         start, stop = history.prior(entity, time)
         if self.strategy is Sampling.LAST:
             return expand(torch.maximum(start, stop - self.size), stop)
