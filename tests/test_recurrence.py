@@ -72,6 +72,33 @@ def test_equals_its_slow_twin_in_any_company(facts: list[reference.Fact], asked:
             assert evidence.weight.tolist() == sorted(evidence.weight.tolist(), reverse=True)
 
 
+def test_a_fact_weighs_the_same_to_the_last_bit_wherever_it_stands() -> None:
+    # One question per fact age 1 … 999, each with a single recurrence, asked in companies of every size up to 40:
+    # wide and narrow lanes of the processor must agree, or a tie would be split by who else is asked about.
+    history = TemporalIndex.build(Facts.of([(0, relation, 1, 0) for relation in range(7)]), 2, 7)
+    forecaster = Recurrence((*DECAYS, *DECAYS), 3)
+    for relation, decay in enumerate(DECAYS):
+        whole = forecaster.forecast(history, ask(*((0, relation, time) for time in range(1, 1000)))).scores[:, 1]
+        expected = torch.tensor([FALLBACK + (time / 3) ** -decay for time in range(1, 1000)], dtype=torch.float64)
+        assert torch.allclose(whole, expected, rtol=1e-14, atol=0)
+        first = 1
+        for size in range(1, 41):
+            some = forecaster.forecast(history, ask(*((0, relation, time) for time in range(first, first + size))))
+            assert torch.equal(some.scores[:, 1], whole[first - 1 : first - 1 + size]), (decay, first, size)
+            first += size
+
+
+def test_equal_ages_tie_exactly() -> None:
+    # Whom will 0 meet? It met 1 and 2 on the same days, so both have one score, whoever is asked about before.
+    for seed in range(40):
+        days = np.random.default_rng(seed).choice(900, 5, replace=False).tolist()
+        rows = [(3, 0, 3, 7), *((0, 0, o, t) for t in days for o in (1, 2))]
+        history = TemporalIndex.build(Facts.of(rows), 4, 1)
+        for decay in DECAYS:
+            scores = Recurrence((decay, decay), 1).forecast(history, ask((3, 0, 1000), (0, 0, 1000))).scores[1]
+            assert scores[1].item() == scores[2].item()
+
+
 @settings(deadline=None)
 @given(fact_lists, fact_lists, questions)
 def test_the_present_and_the_future_are_never_read(
@@ -123,7 +150,18 @@ def test_fit_without_validation_facts_takes_the_middle() -> None:
     assert set(Recurrence.fit(habits([(0, 0, 1, 0)], [], [])).decay) == {DECAYS[len(DECAYS) // 2]}
 
 
-@pytest.mark.parametrize("value", [{}, {"decay": 3, "ticks_per_unit": 1}, {"decay": ["x"], "ticks_per_unit": 1}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"decay": 3, "ticks_per_unit": 1},
+        {"decay": ["x"], "ticks_per_unit": 1},
+        {"decay": [0.3], "ticks_per_unit": 1},
+        {"decay": [-1.0], "ticks_per_unit": 1},
+        {"decay": [4.0], "ticks_per_unit": 1},
+        {"decay": [float("nan")], "ticks_per_unit": 1},
+    ],
+)
 def test_foreign_parameters_are_refused(value: dict[str, object]) -> None:
     with pytest.raises(CheckpointError, match="not the parameters of a recurrence forecaster"):
         Recurrence.from_json(value)

@@ -20,7 +20,7 @@ FALLBACK = 1e-6
 """The weight of the relation's own habits: they order what recurrence does not reach, and break its ties."""
 
 DECAYS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 3.0)
-"""The powers to choose from: 0 counts all facts alike, 3 listens almost only to the latest."""
+"""The powers to choose from, all multiples of 1/4: 0 counts all facts alike, 3 listens almost only to the latest."""
 
 PATIENCE = 100
 """How many average questions every relation is credited with: few of its own do not yet make a habit of its own."""
@@ -48,12 +48,16 @@ class Recurrence:
     Both terms read only t' < t. An entity is reached when the relation had it as its object before.
 
     Attributes:
-        decay: the power for every relation and its reciprocal, 2R of them.
+        decay: the power for every relation and its reciprocal, 2R of them; multiples of 1/4 below 4.
         ticks_per_unit: the calendar's, so that ages are in days, years, …
     """
 
     decay: tuple[float, ...]
     ticks_per_unit: int
+
+    def __post_init__(self) -> None:
+        if any(4 * power not in range(16) for power in self.decay):
+            raise ValueError(f"a decay is not one of 0, 1/4, 1/2, … 3.75: {self.decay}")
 
     @property
     def name(self) -> str:
@@ -82,7 +86,7 @@ class Recurrence:
         reached = scores > 0
         row, object, age = _recurrences(history, queries, self.ticks_per_unit)
         decay = torch.tensor(self.decay, dtype=torch.float64, device=history.device)
-        weight = age ** -decay.index_select(0, queries.relation.index_select(0, row))
+        weight = _decayed(age, decay.index_select(0, queries.relation.index_select(0, row)))
         scores.view(-1).index_add_(0, row * history.num_entities + object, weight)
         return Scores(scores, reached)
 
@@ -93,7 +97,8 @@ class Recurrence:
         _, rank = expand(*history.prior_of_relation(torch.full_like(query.subject, answer), opposite, query.time))
         edges = history.edges(history.by_relation(rank))
         age = (query.time - edges.time).double() / self.ticks_per_unit
-        own = torch.where(edges.object == query.subject, age ** -self.decay[int(query.relation)], 0.0)
+        decay = age.new_tensor(self.decay[int(query.relation)])
+        own = torch.where(edges.object == query.subject, _decayed(age, decay), 0.0)
         share, _ = _shares(history, query)
         weight = own + FALLBACK * share[0, answer] / max(1, len(rank))
         order = torch.argsort(weight, descending=True, stable=True)
@@ -122,6 +127,19 @@ def _recurrences(history: TemporalIndex, queries: Queries, ticks_per_unit: int) 
     edges = history.edges(history.by_relation(rank))
     age = (queries.time.index_select(0, row) - edges.time).double() / ticks_per_unit
     return row, edges.object, age
+
+
+def _decayed(age: Tensor, decay: Tensor) -> Tensor:
+    """age^(−decay), by square roots, products and one division only.
+
+    These are rounded alike in every lane and on every device, which `pow` is not: a fact weighs the same to the last
+    bit wherever it stands in a batch, so that the company of a question never splits a tie.
+    """
+    quarters, root = (4 * decay).long(), age.sqrt()
+    power = torch.ones_like(age)
+    for bit, factor in enumerate((root.sqrt(), root, age, age * age)):
+        power = torch.where((quarters >> bit) & 1 == 1, power * factor, power)
+    return 1 / power
 
 
 @dataclass(frozen=True)
@@ -205,7 +223,7 @@ def _reciprocal_ranks(history: TemporalIndex, facts: Facts, ticks_per_unit: int)
         wrong = ~right[rival]
         rival_goal, rival = rival_goal[wrong], rival[wrong]
         for i, decay in enumerate(DECAYS):
-            weight = segment_sum(age**-decay, edge_pair, len(pair))
+            weight = segment_sum(_decayed(age, age.new_tensor(decay)), edge_pair, len(pair))
             mine, theirs = weight[goal][rival_goal], weight[rival]
             behind = (theirs > mine).double() + (theirs == mine).double() / 2
             rank = 1 + segment_sum(behind, rival_goal, len(goal))
