@@ -1,6 +1,7 @@
 """The table in ARCHITECTURE.md is the law; this reads every import statement, those inside functions too."""
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,3 +107,15 @@ def test_what_is_heavy_is_loaded_late(code: str, absent: set[str]) -> None:
     program = f"import sys\n{code}\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert absent.isdisjoint(loaded)
+
+
+def test_waiting_threads_sleep_unless_the_user_says_otherwise() -> None:
+    program = (
+        "import sys, os, xerte\nxerte.load\nassert 'torch' not in sys.modules\nprint(os.environ['OMP_WAIT_POLICY'])"
+    )
+    for given, expected in (({}, "passive"), ({"OMP_WAIT_POLICY": "active"}, "active")):
+        bare = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+        found = subprocess.run(
+            [sys.executable, "-c", program], env=bare | given, capture_output=True, text=True, check=True
+        )
+        assert found.stdout.strip() == expected

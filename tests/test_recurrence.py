@@ -88,17 +88,6 @@ def test_a_fact_weighs_the_same_to_the_last_bit_wherever_it_stands() -> None:
             first += size
 
 
-def test_equal_ages_tie_exactly() -> None:
-    # Whom will 0 meet? It met 1 and 2 on the same days, so both have one score, whoever is asked about before.
-    for seed in range(40):
-        days = np.random.default_rng(seed).choice(900, 5, replace=False).tolist()
-        rows = [(3, 0, 3, 7), *((0, 0, o, t) for t in days for o in (1, 2))]
-        history = TemporalIndex.build(Facts.of(rows), 4, 1)
-        for decay in DECAYS:
-            scores = Recurrence((decay, decay), 1).forecast(history, ask((3, 0, 1000), (0, 0, 1000))).scores[1]
-            assert scores[1].item() == scores[2].item()
-
-
 @settings(deadline=None)
 @given(fact_lists, fact_lists, questions)
 def test_the_present_and_the_future_are_never_read(
