@@ -24,6 +24,6 @@ def test_the_largest_batch_keeps_every_node_apart() -> None:
 
 def test_a_batch_whose_keys_would_run_over_is_refused() -> None:
     subject, num_entities = torch.zeros(2, dtype=torch.int64), (1 << 30) + 1
-    with pytest.raises(ValueError, match="2 queries about 1073741825 entities .* at most 1 at a time"):
+    with pytest.raises(ValueError, match=r"2 queries about 1073741825 entities .* at most 1 at a time"):
         Nodes.of_queries(subject, subject, num_entities)
     assert len(Nodes.of_queries(subject[:1], subject[:1], num_entities)) == 1
