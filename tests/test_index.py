@@ -55,6 +55,14 @@ def test_prior_edges_are_those_strictly_before(facts: list[Fact]) -> None:
     assert_answers_like(build(facts), facts)
 
 
+@settings(deadline=None, max_examples=30)
+@given(fact_lists)
+def test_a_large_index_is_searched_by_halving(facts: list[Fact]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xerte.graph.index._KEYED", -1)
+        assert_answers_like(build(facts), facts)
+
+
 @settings(deadline=None, max_examples=40)
 @given(fact_lists, st.data())
 def test_overlay_answers_like_a_rebuilt_index(facts: list[Fact], data: st.DataObject) -> None:

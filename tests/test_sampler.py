@@ -56,7 +56,7 @@ def plain_loop(weight: Weights, size: int, rounds: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("strategy", [Sampling.UNIFORM, Sampling.EXPONENTIAL, Sampling.LINEAR])
-@pytest.mark.parametrize("degree", [7, 60])  # within the racing block of 8 N = 24 edges, and with a stream behind it
+@pytest.mark.parametrize("degree", [7, 60])  # within the racing block of 4 N = 12 edges, and with a stream behind it
 def test_drawn_like_a_plain_loop_draws(strategy: Sampling, degree: int) -> None:
     times = sorted(np.random.default_rng(0).integers(0, 40, degree).tolist())
     rounds, size = 6000, 3

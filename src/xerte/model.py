@@ -145,11 +145,18 @@ class XERTE(nn.Module):
         edges = history.edges(position)
         if not self.settings.self_loop:
             return row, edges
+        # Edges ascend by source and every source has one loop: places follow by counting, without a sort.
         source = torch.arange(len(attended), device=row.device)
-        order = torch.argsort(torch.cat([row, source]), stable=True)
+        edge_place = torch.arange(len(row), device=row.device) + row
+        loop_place = torch.searchsorted(row, source, right=True) + source
         loop = Edges(torch.full_like(source, 2 * self.num_relations), entity, time, torch.full_like(source, -1))
+
+        def merged(of_edges: Tensor, of_loops: Tensor) -> Tensor:
+            out = of_edges.new_empty(len(row) + len(source))
+            return out.index_copy_(0, edge_place, of_edges).index_copy_(0, loop_place, of_loops)
+
         columns = zip(vars(edges).values(), vars(loop).values(), strict=True)
-        return torch.cat([row, source])[order], Edges(*(torch.cat(pair).index_select(0, order) for pair in columns))
+        return merged(row, source), Edges(*(merged(*pair) for pair in columns))
 
     def _embed(
         self, hidden: Tensor, nodes: Nodes, key: Tensor, edges: Edges, edge_query: Tensor, step: int

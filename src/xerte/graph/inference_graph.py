@@ -1,6 +1,7 @@
 """The inference graphs of a batch of queries: what the model looked at, frozen."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -54,9 +55,14 @@ class Nodes:
         age = self.query_time.index_select(0, query) - time
         return ((query * self.num_entities + entity) << 32) | age
 
+    @cached_property
+    def _sorted(self) -> tuple[Tensor, Tensor]:
+        ordered, order = torch.sort(self.key)
+        return ordered, order
+
     def find(self, key: Tensor) -> Tensor:
         """The row of every key, or -1 where there is no such node."""
-        ordered, order = torch.sort(self.key)
+        ordered, order = self._sorted
         place = torch.searchsorted(ordered, key).clamp(max=len(ordered) - 1)
         return torch.where(ordered.index_select(0, place) == key, order.index_select(0, place), -1)
 

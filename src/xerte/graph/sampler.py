@@ -30,11 +30,11 @@ class Sampler:
 
     *How.* Drawing without replacement is a race: edge i arrives at E_i / w_i, with E_i ~ Exp(1) hashed from the node
     and the edge's content, and the N first arrive. Running the race for every edge would cost the degree. Weights fall
-    with age, so the latest `8 N` edges race one by one; all older edges together are a Poisson stream of rate Σ w,
+    with age, so the latest `4 N` edges race one by one; all older edges together are a Poisson stream of rate Σ w,
     drawn arrival by arrival. The stream is thinned: older edges fall into bands in which weights differ by at most a
     factor of two; a band is picked by its bound, an edge of it uniformly, and accepted with its weight over the bound.
     A second arrival of the same edge is ignored, as the race demands. `5 N` arrivals are drawn. No edge of the stream
-    weighs more than any of the 8 N that race, so that fewer than N of the 5 N arrivals being new, while all N are
+    weighs more than any of the 4 N that race, so that fewer than N of the 5 N arrivals being new, while all N are
     needed, is too rare to ever be seen; the cost does not depend on the degree.
 
     Attributes:
@@ -101,7 +101,7 @@ class Sampler:
         self, history: TemporalIndex, entity: Tensor, time: Tensor, start: Tensor, stop: Tensor, noise: Tensor
     ) -> Tensor:
         """Positions [n, N] of the first N arrivals, for nodes with more than N prior edges."""
-        width = 8 * self.size
+        width = 4 * self.size
         position = stop[:, None] - 1 - torch.arange(width, device=stop.device)
         inside = position >= start[:, None]
         position = torch.where(inside, position, stop[:, None] - 1)
