@@ -268,16 +268,20 @@ class Model:
         data, calendar = self.dataset, self.dataset.calendar
         start, stop = self.history.prior(queries.subject, queries.time)
         prior, seen = (stop - start).tolist(), data.seen_in_train()
+        relation_seen = np.isin(np.arange(data.num_relations), data.split(Split.TRAIN).relation)
         last = int(data.facts.time.max()) if len(data.facts) else 0
         notes: list[tuple[str, ...]] = []
-        for question, count, known, time in zip(
-            asked, prior, queries.subject.tolist(), queries.time.tolist(), strict=True
+        columns = (queries.subject, queries.relation % data.num_relations, queries.time)
+        for question, count, known, relation, time in zip(
+            asked, prior, *(column.tolist() for column in columns), strict=True
         ):
             lines = []
             if not count:
                 lines.append(f"no prior facts: nothing is known of {question.known} before {question.time}")
             if not seen[known]:
                 lines.append(f"{question.known} is in no training fact")
+            if not relation_seen[relation]:
+                lines.append(f"{data.relations[relation]} is in no training fact")
             if time > last + calendar.ticks_per_unit:
                 away = (time - last) // calendar.ticks_per_unit
                 lines.append(

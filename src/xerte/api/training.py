@@ -7,6 +7,7 @@ from typing import Any
 from xerte.api.datasets import load
 from xerte.api.model import Model
 from xerte.data.dataset import Dataset
+from xerte.errors import InputError
 from xerte.experiment import train as experiment
 from xerte.experiment.preset import parse_setting as parse_setting
 from xerte.experiment.preset import resolve as resolve
@@ -22,6 +23,7 @@ def train(
     folder: str | Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
+    tensorboard: bool = False,
     **overrides: Any,
 ) -> Model:
     """Trains xERTE on a dataset.
@@ -33,11 +35,15 @@ def train(
         preset: "paper", "text", "world", "auto", or a TOML file of the same form.
         device: "auto" (the GPU where there is one), "cpu", "cuda".
         seed: of parameters, batches and sampling.
-        folder: where the model is saved; interrupted training goes on from there.
+        folder: where the model is saved; interrupted training goes on from there, finished training is not repeated.
         on_progress, on_epoch: told how it goes.
+        tensorboard: also write logs for TensorBoard, to `tensorboard/` in the folder.
         overrides: single settings, by name.
     """
     data = load(dataset) if isinstance(dataset, str) else dataset
     place = None if folder is None else Path(folder)
-    trained = experiment.train(data, preset, device, seed, place, overrides, on_progress, on_epoch)
+    if tensorboard and place is None:
+        raise InputError("logs for TensorBoard go to the model's folder: name one")
+    told = (on_progress, on_epoch)
+    trained = experiment.train(data, preset, device, seed, place, overrides, *told, tensorboard=tensorboard)
     return Model(trained.model, data, device=device, facts=trained.facts)

@@ -18,13 +18,14 @@ def forecast(
     relation: Annotated[str | None, typer.Argument(help="What is done.")] = None,
     time: Annotated[str | None, typer.Argument(help="When: only what happened before is read.")] = None,
     object: Annotated[str, typer.Argument(help="To whom; ? asks for it.")] = "?",
-    model: Annotated[str, typer.Option(help="The model's name.")] = "recurrence",
+    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
     among: Annotated[Path | None, typer.Option(help="Only these candidates: a file with one name per line.")] = None,
     queries: Annotated[
         Path | None, typer.Option(help="Many questions: columns subject, relation, time, object.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where their answers go: .parquet, .csv, .tsv or .jsonl.")] = None,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Answers questions about the future: SUBJECT RELATION TIME [OBJECT], with ? for what is asked.
@@ -50,11 +51,11 @@ def forecast(
                 "--out belongs to --queries: one question is answered on the screen, or as JSON with --json"
             )
         question = api.Question(subject or "", relation or "", time or "", object)
-        chosen = api.Model.load(model, dataset)
+        chosen = api.Model.load(model, dataset, device)
         _show(chosen, chosen.forecast_many([question], top, among=candidates)[0], as_json)
         return
     questions = read_questions(queries)
-    chosen = api.Model.load(model, dataset)
+    chosen = api.Model.load(model, dataset, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report)
     if out is not None:

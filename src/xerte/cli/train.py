@@ -26,9 +26,12 @@ def train(
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     seed: Annotated[int, typer.Option(help="Of parameters, batches and sampling.")] = 0,
     trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard to the model's folder.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Trains xERTE. Interrupted, the same command goes on where it stopped.
+    """Trains xERTE. Interrupted, the same command goes on where it stopped; finished training is not repeated.
 
     \b
     xerte train world --preset world
@@ -46,15 +49,21 @@ def train(
         for line in resolve(preset, data, overrides).derived:
             print_text(line)
 
+    heard = []
+
     def tell(epoch: "Epoch") -> None:
+        heard.append(epoch)
         valid, taken, judged = epoch.valid, epoch.seconds, epoch.valid_seconds
         print_text(
             f"epoch {epoch.number + 1}: loss {epoch.loss:.4f}, valid MRR {valid['mrr']:.2f}, "
             f"Hits@1 {valid['hits@1']:.2f}, Hits@10 {valid['hits@10']:.2f} ({taken:.1f} s + {judged:.1f} s)"
         )
 
-    with _bar() as report:
-        model = api.train(data, preset, device, seed, folder, report, None if as_json else tell, **overrides)
+    with training_bar() as report:
+        told = (report, None if as_json else tell)
+        model = api.train(data, preset, device, seed, folder, *told, tensorboard, **overrides)
+    if not heard and not as_json:
+        print_text(f"{folder} holds this training, finished before: remove it to train anew.")
     evaluation = None
     if trace is not None:
         evaluation = model.evaluate(Split.TEST)
@@ -74,7 +83,7 @@ def train(
 
 
 @contextmanager
-def _bar() -> Iterator["Callable[[Progress], None] | None"]:
+def training_bar() -> Iterator["Callable[[Progress], None] | None"]:
     """A bar on stderr with loss, rate and time left; None where nobody watches."""
     if not sys.stderr.isatty():
         yield None

@@ -7,6 +7,7 @@ import torch
 
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
+from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
@@ -55,8 +56,14 @@ class Rhythm:
 
     @staticmethod
     def of(dataset: Dataset) -> "Rhythm":
-        """Measured on the training split."""
+        """Measured on the training split.
+
+        Raises:
+            InputError: it is empty.
+        """
         train = dataset.split(Split.TRAIN)
+        if not len(train):
+            raise InputError(f"{dataset.name} has no training facts: there is nothing to learn from")
         history = TemporalIndex.build(train, dataset.num_entities, dataset.num_relations)
         queries = Queries.of(both_directions(train, dataset.relations))
         start, stop = history.prior(queries.subject, queries.time)

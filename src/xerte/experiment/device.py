@@ -15,6 +15,8 @@ def choose_device(device: str) -> torch.device:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         chosen = torch.device(device)
+        if chosen not in (torch.device("cpu"), torch.device("cuda", chosen.index)):
+            raise RuntimeError(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError):
         raise InputError(f"there is no device {device} here: choose cpu, cuda or auto") from None

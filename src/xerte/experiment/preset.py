@@ -16,8 +16,10 @@ from xerte.experiment.auto import Rhythm
 from xerte.settings import ModelSettings
 from xerte.training.loop import TrainingSettings
 
-_FOLDER = resources.files("xerte.experiment") / "presets"
-PRESETS = tuple(sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml")))
+FOLDER = resources.files("xerte.experiment") / "presets"
+PRESETS = tuple(sorted(file.name.removesuffix(".toml") for file in FOLDER.iterdir() if file.name.endswith(".toml")))
+
+_KINDS: dict[str, type[BaseModel]] = {"model": ModelSettings, "training": TrainingSettings}
 
 
 @dataclass(frozen=True)
@@ -43,22 +45,18 @@ def resolve(preset: str, dataset: Dataset, overrides: Mapping[str, Any] | None =
         InputError: there is no such preset or setting, or a value does not fit.
     """
     body = _read(preset)
-    special = body.get("dataset", {}).get(dataset.name, {})
-    parts = {part: {**body.get(part, {}), **special.get(part, {})} for part in ("model", "training")}
+    special = _table(_table(body, "dataset", preset), dataset.name, preset)
+    parts = {part: _table(body, part, preset) | _table(special, part, preset) for part in _KINDS}
     derived: tuple[str, ...] = ()
     if preset == "auto":
         rhythm = Rhythm.of(dataset)
         derived = rhythm.lines(dataset.calendar)
         parts["model"] |= {"n": rhythm.n, "k": rhythm.k, "time_scale": rhythm.time_scale}
         parts["training"] |= {"start": rhythm.start}
-    known: dict[str, type[BaseModel]] = {"model": ModelSettings, "training": TrainingSettings}
     for name, value in (overrides or {}).items():
-        part = next((part for part, kind in known.items() if name in kind.model_fields), None)
+        part = next((part for part, kind in _KINDS.items() if name in kind.model_fields), None)
         if part is None:
-            names = [field for kind in known.values() for field in kind.model_fields]
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(names)}"
-            raise InputError(f"there is no setting {name}: {hint}")
+            raise _unknown(name, [field for kind in _KINDS.values() for field in kind.model_fields])
         parts[part][name] = value
     model, training = _fit(ModelSettings, parts["model"]), _fit(TrainingSettings, parts["training"])
     return Resolved(preset, model, training, derived)
@@ -75,21 +73,23 @@ def parse_setting(text: str) -> tuple[str, Any]:
         raise InputError(f"{text!r} is not a setting: write it like k=15")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return name.strip(), value.strip()
 
 
 def _read(preset: str) -> dict[str, Any]:
     if preset in PRESETS:
-        return tomllib.loads((_FOLDER / f"{preset}.toml").read_text("utf-8"))
+        return tomllib.loads((FOLDER / f"{preset}.toml").read_text("utf-8"))
     path = Path(preset)
     if path.suffix != ".toml":
-        raise InputError(f"there is no preset {preset}: known are {', '.join(PRESETS)}, or name a .toml file")
+        close = difflib.get_close_matches(preset.casefold(), PRESETS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(PRESETS)}, or name a .toml file"
+        raise InputError(f"there is no preset {preset}: {hint}")
     try:
         body = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as TOML: {error}") from None
     unknown = set(body) - {"about", "model", "training", "dataset"}
     if unknown:
@@ -97,13 +97,32 @@ def _read(preset: str) -> dict[str, Any]:
     return body
 
 
+def _table(body: dict[str, Any], name: str, preset: str) -> dict[str, Any]:
+    """The table of this name, empty where there is none."""
+    table = body.get(name, {})
+    if not isinstance(table, dict):
+        raise InputError(f"{preset}: {name} is {table!r:.40}, not a table of settings")
+    return table
+
+
+def _unknown(name: str, names: list[str]) -> InputError:
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(names)}"
+    return InputError(f"there is no setting {name}: {hint}")
+
+
 _Settings = TypeVar("_Settings", bound=BaseModel)
 
 
 def _fit(kind: type[_Settings], values: dict[str, Any]) -> _Settings:
+    for name in values:
+        if name not in kind.model_fields:
+            raise _unknown(name, list(kind.model_fields))
     try:
         return kind(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise InputError(f"{where}: {first['msg'].removeprefix('Value error, ')}, not {first['input']!r}") from None
+        problem = first["msg"].removeprefix("Value error, ")
+        if not first["loc"]:
+            raise InputError(f"the settings do not go together: {problem}") from None
+        raise InputError(f"{first['loc'][0]}: {problem}, not {first['input']!r:.40}") from None

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from xerte.data.dataset import Dataset
-from xerte.errors import InputError
+from xerte.errors import CheckpointError, InputError
 from xerte.experiment.saved import is_model, load_model
 from xerte.forecaster import Forecaster
 
@@ -63,10 +63,15 @@ def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster,
         InputError: no model has this name, or it does not fit the dataset.
         CheckpointError: the folder's model is damaged or belongs to another dataset.
     """
-    if is_model(Path(name)):
-        model, facts = load_model(Path(name), dataset)
+    folder = Path(name)
+    if is_model(folder):
+        model, facts = load_model(folder, dataset)
         return model.to(device), facts
     if name not in MODELS:
+        if is_model(folder / "checkpoint"):
+            raise CheckpointError(f"training in {folder} was interrupted: the same `xerte train` again finishes it")
+        if folder.is_dir():
+            raise CheckpointError(f"{folder} holds no saved model")
         close = difflib.get_close_matches(name.casefold(), MODELS, n=1)
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(MODELS)} and folders of trained models"
         raise InputError(f"no model is called {name}: {hint}")

@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
 
 from xerte.data.dataset import Dataset
 from xerte.errors import CheckpointError, InputError
 from xerte.forecaster import Forecaster
 from xerte.model import XERTE
 from xerte.settings import ModelSettings
-from xerte.training.checkpoint import STATE, read_facts, read_tensors, write_state
+from xerte.training.checkpoint import has_state, read_facts, read_tensors, write_state
+
+SEEDS = 1 << 32
+"""Seeds are whole numbers from 0 up to here."""
 
 
 def facts_of(model: XERTE, dataset: Dataset) -> dict[str, Any]:
@@ -38,18 +40,25 @@ def save_model(folder: Path, model: Forecaster, dataset: Dataset, more: Mapping[
     """
     if not isinstance(model, XERTE):
         raise InputError(f"{model.name} is training-free: there is nothing to save, load it by its name")
-    facts = {**(more or {}), **facts_of(model, dataset)}
-    write_state(folder, {"weights": model.state_dict()}, {name: v for name, v in facts.items() if name != "files"})
+    write_state(folder, {"weights": model.state_dict()}, {**(more or {}), **facts_of(model, dataset)})
 
 
 def is_model(folder: Path) -> bool:
     """Whether a folder holds a saved model."""
-    return (folder / STATE).is_file()
+    return has_state(folder)
 
 
 def dataset_of(folder: Path) -> str:
-    """The name of the dataset the model in a folder was trained on."""
-    return str(read_facts(folder).get("dataset", {}).get("name", ""))
+    """The name of the dataset the model in a folder was trained on.
+
+    Raises:
+        CheckpointError: the folder is damaged.
+    """
+    trained_on = read_facts(folder).get("dataset")
+    name = trained_on.get("name") if isinstance(trained_on, dict) else None
+    if not isinstance(name, str) or not name:
+        raise CheckpointError(f"the settings in {folder} are damaged: they name no dataset")
+    return name
 
 
 def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
@@ -61,12 +70,14 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
         CheckpointError: the folder is damaged, or the model belongs to another dataset.
     """
     facts = read_facts(folder)
+    if facts.get("model") != XERTE.name:
+        raise CheckpointError(f"{folder} holds a model of a kind this version does not know")
+    trained_on, seed = facts.get("dataset"), facts.get("seed")
     try:
-        if facts["model"] != XERTE.name:
-            raise CheckpointError(f"{folder} holds a model of a kind this version does not know: {facts['model']}")
         settings = ModelSettings(**facts["settings"])
-        trained_on, seed = dict(facts["dataset"]), int(facts["seed"])
-    except (KeyError, TypeError, ValueError, ValidationError):
+        if not isinstance(trained_on, dict) or type(seed) is not int or not 0 <= seed < SEEDS:
+            raise ValueError(seed)
+    except (KeyError, TypeError, ValueError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
     here = {
         "entities": dataset.entities.fingerprint,
@@ -81,10 +92,12 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
             )
     with torch.device("meta"):
         model = XERTE(settings, dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit, seed)
-    weights = {name: value.float() for name, value in read_tensors(folder, "weights").items()}
-    try:
-        model.load_state_dict(weights, assign=True)
-    except RuntimeError as error:
-        problem = str(error).splitlines()[-1].strip()
-        raise CheckpointError(f"the weights in {folder} do not fit their settings: {problem}") from None
+    weights = read_tensors(folder, "weights")
+    expected = {name: (value.shape, True) for name, value in model.state_dict().items()}
+    if expected != {name: (value.shape, value.is_floating_point()) for name, value in weights.items()}:
+        raise CheckpointError(f"the weights in {folder} do not fit their settings")
+    weights = {name: value.float() for name, value in weights.items()}
+    if not all(bool(value.isfinite().all()) for value in weights.values()):
+        raise CheckpointError(f"the weights in {folder} are no numbers: training it went wrong, or it is damaged")
+    model.load_state_dict(weights, assign=True)
     return model.eval(), facts

@@ -1,6 +1,5 @@
 """From a dataset and a preset to a trained model."""
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,12 +8,15 @@ from typing import Any
 import torch
 
 from xerte.data.dataset import Dataset
+from xerte.errors import InputError
 from xerte.experiment.device import choose_device
+from xerte.experiment.logs import training_logs
 from xerte.experiment.preset import resolve
-from xerte.experiment.saved import facts_of, save_model
+from xerte.experiment.saved import SEEDS, facts_of, is_model, load_model, save_model
 from xerte.experiment.trace import device_name
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
+from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Epoch as Epoch
 from xerte.training.loop import Progress as Progress
 from xerte.training.loop import Trainer
@@ -39,8 +41,11 @@ def train(
     on_progress: Callable[[Progress], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     until: Callable[[], bool] | None = None,
+    tensorboard: bool = False,
 ) -> Trained:
-    """Trains xERTE and, given a folder, saves it there; training that was interrupted goes on from its checkpoint.
+    """Trains xERTE and, given a folder, saves it there.
+
+    Training that was interrupted goes on from its checkpoint; one that was finished in this folder is not repeated.
 
     Args:
         dataset: what to learn.
@@ -51,25 +56,43 @@ def train(
         overrides: settings of the user's own, by name.
         on_progress, on_epoch: told how it goes.
         until: asked after every step; True stops after a checkpoint.
+        tensorboard: also write logs for TensorBoard, to `tensorboard/` inside the folder.
 
+    Raises:
+        InputError: a setting, the device, the seed or the folder cannot be used.
+        CheckpointError: the folder holds another training, or a damaged one.
     """
     chosen, settings = choose_device(device), resolve(preset, dataset, overrides)
-    torch.manual_seed(seed)
+    if not 0 <= seed < SEEDS:
+        raise InputError(f"the seed is {seed}: choose a whole number from 0 to {SEEDS - 1}")
+    if folder is not None:
+        _make(folder)
     sizes = (dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit)
-    model = XERTE(settings.model, *sizes, seed).to(chosen)
+    with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
+        torch.manual_seed(seed)
+        model = XERTE(settings.model, *sizes, seed).to(chosen)
     history = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations, chosen)
     checkpoint = None if folder is None else folder / "checkpoint"
-    told = (on_progress, on_epoch)
-    trainer = Trainer(model, dataset, history, settings.training, seed, checkpoint, facts_of(model, dataset), *told)
-    epochs = trainer.run(until)
-    facts = {
-        **facts_of(model, dataset),
-        "preset": preset,
-        "training": settings.training.model_dump(mode="json"),
-        "epochs": [asdict(epoch) for epoch in epochs],
-        "device": device_name(chosen),
-    }
+    about = facts_of(model, dataset)
+    trainer = Trainer(model, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
+    if folder is not None and is_model(folder):
+        refuse_other(folder, trainer.facts)
+        model, facts = load_model(folder, dataset)
+        remove_state(folder / "checkpoint")
+        return Trained(model.to(chosen), facts, finished=True)
+    with training_logs(folder if tensorboard else None, trainer):
+        epochs = trainer.run(until)
+    made = {"preset": preset, "epochs": [asdict(epoch) for epoch in epochs], "device": device_name(chosen)}
+    facts = trainer.facts | made
     if folder is not None and trainer.finished:
         save_model(folder, model, dataset, facts)
-        shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+        remove_state(folder / "checkpoint")
     return Trained(model.eval(), facts, trainer.finished)
+
+
+def _make(folder: Path) -> None:
+    """Finds out before training, not after it, that nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made: {error.strerror}") from None

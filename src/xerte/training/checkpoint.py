@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,26 +22,48 @@ from xerte.errors import CheckpointError
 
 FORMAT = "xerte state 1"
 STATE = "state.json"
+_LARGEST_STATE = 1 << 24
 _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
+_UNFINISHED = re.compile(rf"({_FILE.pattern}|{re.escape(STATE)})\.[0-9]+\.part")
 
 
 def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], facts: Mapping[str, Any]) -> None:
-    """Makes these tensors (by part: weights, optimiser, …) and these facts the folder's state."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Makes these tensors (by part: weights, optimiser, …) and these facts the folder's state.
+
+    Raises:
+        CheckpointError: the folder cannot be written to.
+    """
     files = {}
-    for part, values in tensors.items():
-        content = safetensors.torch.save({name: value.detach().cpu().contiguous() for name, value in values.items()})
-        digest = hashlib.sha256(content).hexdigest()
-        name = f"{part}-{digest[:32]}.safetensors"
-        files[part] = {"file": name, "bytes": len(content), "sha256": digest}
-        if not (folder / name).exists() or (folder / name).stat().st_size != len(content):
-            _write(folder / name, content)
-    body = json.dumps({"format": FORMAT, "files": files, **facts}, indent=1, ensure_ascii=False)
-    _write(folder / STATE, body.encode())
-    named = {entry["file"] for entry in files.values()}
-    for path in folder.iterdir():
-        if (_FILE.fullmatch(path.name) and path.name not in named) or path.suffix == ".part":
-            path.unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for part, values in tensors.items():
+            content = safetensors.torch.save(
+                {name: value.detach().cpu().contiguous() for name, value in values.items()}
+            )
+            digest = hashlib.sha256(content).hexdigest()
+            name = _file_name(part, digest)
+            files[part] = {"file": name, "bytes": len(content), "sha256": digest}
+            if not (folder / name).is_file() or (folder / name).read_bytes() != content:
+                _write(folder / name, content)
+        body = {"format": FORMAT} | dict(facts) | {"format": FORMAT, "files": files}
+        _write(folder / STATE, json.dumps(body, indent=1, ensure_ascii=False).encode())
+        named = {entry["file"] for entry in files.values()}
+        for path in folder.iterdir():
+            if (_FILE.fullmatch(path.name) and path.name not in named) or _UNFINISHED.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise CheckpointError(f"{folder} cannot be written to: {error.strerror}") from None
+
+
+def remove_state(folder: Path) -> None:
+    """Removes a folder and the state in it; killed in between, it leaves a folder without a state."""
+    (folder / STATE).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_state(folder: Path) -> bool:
+    """Whether a folder holds a state."""
+    return (folder / STATE).is_file()
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -49,14 +72,17 @@ def read_facts(folder: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: there is no state, or it is not one of ours.
     """
+    path = folder / STATE
+    if not has_state(folder):
+        raise CheckpointError(f"{folder} holds no saved model: there is no {STATE} in it")
     try:
-        facts = json.loads((folder / STATE).read_text("utf-8"))
+        if path.stat().st_size > _LARGEST_STATE:
+            raise ValueError(STATE)
+        facts = json.loads(path.read_text("utf-8"))
         if not isinstance(facts, dict) or facts.get("format") != FORMAT or not isinstance(facts.get("files"), dict):
             raise ValueError(STATE)
-    except FileNotFoundError:
-        raise CheckpointError(f"{folder} holds no saved model: there is no {STATE} in it") from None
     except (OSError, ValueError, RecursionError):
-        raise CheckpointError(f"{folder / STATE} is damaged or was not written by xerte ({FORMAT})") from None
+        raise CheckpointError(f"{path} is damaged or was not written by xerte ({FORMAT})") from None
     return facts
 
 
@@ -67,19 +93,47 @@ def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
         CheckpointError: the file is missing, damaged, or not what the state says.
     """
     entry = read_facts(folder)["files"].get(part)
-    if not isinstance(entry, dict) or not _FILE.fullmatch(str(entry.get("file"))):
+    digest = str(entry.get("sha256")) if isinstance(entry, dict) else ""
+    name = _file_name(part, digest)
+    if not isinstance(entry, dict) or entry.get("file") != name or not _FILE.fullmatch(name):
         raise CheckpointError(f"{folder / STATE} names no usable file for {part}")
-    path = folder / entry["file"]
+    path = folder / name
+    if not path.is_file():  # nor is a device or a pipe ever read
+        raise CheckpointError(f"{path} is missing: the saved model is incomplete")
     try:
-        content = path.read_bytes()
-    except OSError:
-        raise CheckpointError(f"{path} is missing: the saved model is incomplete") from None
-    if hashlib.sha256(content).hexdigest() != entry.get("sha256"):
+        content = path.read_bytes() if path.stat().st_size == entry.get("bytes") else b""
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
+    if hashlib.sha256(content).hexdigest() != digest:
         raise CheckpointError(f"{path} is damaged: its content is not what {STATE} says")
     try:
         return safetensors.torch.load(content)
     except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError):
         raise CheckpointError(f"{path} is not a safetensors file") from None
+
+
+def refuse_other(folder: Path, expected: Mapping[str, Any]) -> None:
+    """Refuses a folder whose state was made under other facts than these.
+
+    Raises:
+        CheckpointError: names the first fact that differs.
+    """
+    facts = read_facts(folder)
+    for name, value in expected.items():
+        other = _difference(name, facts.get(name), value)
+        if other:
+            raise CheckpointError(f"{folder} holds another training ({other}): choose another folder or remove it")
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    if isinstance(there, dict) and isinstance(here, dict):
+        inside = (_difference(f"{name}.{key}", there.get(key), here.get(key)) for key in sorted({*there, *here}))
+        return next(filter(None, inside), "")
+    return "" if there == here else f"{name} is {str(there)[:80]} there, {here} here"
+
+
+def _file_name(part: str, digest: str) -> str:
+    return f"{part}-{digest[:32]}.safetensors"
 
 
 def _write(path: Path, content: bytes) -> None:

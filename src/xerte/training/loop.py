@@ -1,15 +1,16 @@
 """One trainer for every forecaster that learns."""
 
+import hashlib
 import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from torch import Tensor, nn
 
 from xerte.data.dataset import Dataset
@@ -18,7 +19,7 @@ from xerte.evaluation.evaluate import evaluate
 from xerte.evaluation.protocol import both_directions
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
-from xerte.training.checkpoint import STATE, read_facts, read_tensors, write_state
+from xerte.training.checkpoint import has_state, read_facts, read_tensors, refuse_other, write_state
 from xerte.types import Split
 
 _ADAM = ("step", "exp_avg", "exp_avg_sq")
@@ -41,10 +42,10 @@ class Learner(Protocol):
 class TrainingSettings(BaseModel):
     """How to learn; the defaults are what the paper's experiments ran."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     epochs: int = Field(default=10, ge=1)
-    batch_size: int = Field(default=128, ge=1)
+    batch_size: int = Field(default=128, ge=1, le=1 << 16)
     lr: float = Field(default=2e-4, gt=0, description="learning rate of Adam")
     clip: float = Field(default=1.0, gt=0, description="largest norm of the gradient")
     start: int = Field(default=48, description="ticks: only training facts from this time on are asked about")
@@ -83,12 +84,20 @@ class Epoch:
 class _Place:
     """How far training has come: what a checkpoint remembers beside tensors."""
 
-    epoch: int = 0
-    step: int = 0
+    step: Annotated[int, Field(ge=0)] = 0
     loss_sum: float = 0.0
     seconds: float = 0.0
-    best: int = -1
     epochs: tuple[Epoch, ...] = ()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch under way."""
+        return len(self.epochs)
+
+    @property
+    def best(self) -> int:
+        """The epoch with the highest MRR on valid, the first of equals; -1 before there is one."""
+        return max(range(len(self.epochs)), key=lambda number: self.epochs[number].valid["mrr"], default=-1)
 
 
 class Trainer:
@@ -122,12 +131,17 @@ class Trainer:
     ) -> None:
         self.model, self.dataset, self.history, self.settings, self.seed = model, dataset, history, settings, seed
         self.folder = folder
-        self.facts = {"training": settings.model_dump(mode="json"), "seed": seed, **(facts or {})}
+        made_of = {"training": settings.model_dump(mode="json"), "seed": seed, "data": _fingerprint(dataset)}
+        self.facts = (facts or {}) | made_of
         self.on_progress, self.on_epoch = on_progress, on_epoch
         train = dataset.split(Split.TRAIN)
         asked = both_directions(train[train.time >= settings.start], dataset.relations)
         if not len(asked):
             raise InputError(f"{dataset.name} has no training fact at or after time {settings.start}: lower `start`")
+        if not len(dataset.split(Split.VALID)):
+            raise InputError(
+                f"{dataset.name} has no validation facts, by which the best epoch is chosen: split it anew"
+            )
         self.queries = Queries.of(asked).to(history.device)
         self.answer = torch.from_numpy(asked.object.astype(np.int64)).to(history.device)
         fused = history.device.type in ("cuda", "cpu")
@@ -160,7 +174,7 @@ class Trainer:
 
     def _exhausted(self) -> bool:
         patience = self.settings.patience
-        return bool(patience) and self.place.best >= 0 and self.place.epoch - 1 - self.place.best >= patience
+        return bool(patience and self.place.epochs) and self.place.epoch - 1 - self.place.best >= patience
 
     def _epoch(self, until: Callable[[], bool] | None) -> bool:
         """The rest of an epoch and its validation; False where it was told to stop."""
@@ -178,12 +192,14 @@ class Trainer:
                 rate = (done - first) * size / (time.perf_counter() - started)
                 mean = float(loss_sum) / done
                 self.on_progress(Progress(place.epoch, self.settings.epochs, done, self.steps, mean, rate))
-            if done % self.settings.checkpoint_every == 0 or (until is not None and until()):
+            stop = until is not None and until()
+            if stop or done % self.settings.checkpoint_every == 0:
                 seconds = place.seconds + time.perf_counter() - started
                 self.place = replace(place, step=done, loss_sum=float(loss_sum), seconds=seconds)
+                self._check(float(loss_sum))
                 self._save()
-                if until is not None and until():
-                    return False
+            if stop:
+                return False
         self._validate(float(loss_sum) / self.steps, place.seconds + time.perf_counter() - started)
         return True
 
@@ -198,19 +214,26 @@ class Trainer:
 
     def _validate(self, loss: float, seconds: float) -> None:
         """Judges the epoch on valid and remembers the weights if they are the best so far."""
+        self._check(loss)
         self.model.eval()
         learner: Learner = self.model  # type: ignore[assignment]
         verdict = evaluate(learner, self.dataset, Split.VALID, self.history)
-        valid = {name: float(value) for name, value in verdict.to_json()["metrics"]["time-aware"].items()}
+        valid = {name: float(value) for name, value in verdict.metrics().to_json().items()}
         epoch = Epoch(self.place.epoch, loss, valid, seconds, verdict.seconds)
-        epochs = (*self.place.epochs, epoch)
-        best = max(epochs, key=lambda e: e.valid["mrr"]).number
-        if best == epoch.number:
+        self.place = _Place(epochs=(*self.place.epochs, epoch))
+        if self.place.best == epoch.number:
             self.best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-        self.place = _Place(epoch=epoch.number + 1, best=best, epochs=epochs)
         self._save()
         if self.on_epoch is not None:
             self.on_epoch(epoch)
+
+    def _check(self, loss: float) -> None:
+        """Raises InputError where the loss or a weight is no number any more: nothing good can come of going on."""
+        if not math.isfinite(loss) or not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+            raise InputError(
+                f"training went astray in epoch {self.place.epoch + 1}, where numbers became infinite: "
+                f"lower `lr`, which is {self.settings.lr:g}"
+            )
 
     def _save(self) -> None:
         if self.folder is None:
@@ -228,25 +251,39 @@ class Trainer:
         Raises:
             CheckpointError: the checkpoint is damaged or belongs to another training.
         """
-        if self.folder is None or not (self.folder / STATE).exists():
+        if self.folder is None or not has_state(self.folder):
             return
-        facts = read_facts(self.folder)
-        for name, value in self.facts.items():
-            if facts.get(name) != value:
-                raise CheckpointError(
-                    f"{self.folder} holds another training ({name} is {facts.get(name)}, not {value}): "
-                    "choose another folder or remove it"
-                )
+        refuse_other(self.folder, self.facts)
+        weights, best, optimiser = (read_tensors(self.folder, part) for part in ("weights", "best", "optimiser"))
+        device = self.history.device
         try:
-            place = dict(facts["place"])
-            epochs = tuple(Epoch(**epoch) for epoch in place.pop("epochs"))
-            self.place = _Place(**place, epochs=epochs)
-            self.model.load_state_dict(read_tensors(self.folder, "weights"))
-            device = self.history.device
-            self.best = {name: value.to(device) for name, value in read_tensors(self.folder, "best").items()}
-            saved = read_tensors(self.folder, "optimiser")
+            self.place = TypeAdapter(_Place).validate_python(read_facts(self.folder)["place"])
+            _require(self.place.step <= self.steps and math.isfinite(self.place.loss_sum))
+            _require(bool(best) == (self.place.best >= 0))
+            self.model.load_state_dict(weights)
+            for name, value in best.items():
+                _require(value.shape == weights[name].shape)
+            self.best = {name: value.to(device) for name, value in best.items()}
             for name, parameter in self.model.named_parameters():
-                keys = [key for key in _ADAM if f"{key}.{name}" in saved]
-                self.optimiser.state[parameter] = {key: saved[f"{key}.{name}"].to(device) for key in keys}
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise CheckpointError(f"{self.folder} cannot be resumed: {error}") from None
+                state = {key: optimiser[f"{key}.{name}"].to(device) for key in _ADAM if f"{key}.{name}" in optimiser}
+                shapes = {key: () if key == "step" else parameter.shape for key in _ADAM}
+                _require(not state or {key: value.shape for key, value in state.items()} == shapes)
+                _require(all(value.dtype == torch.float32 for value in state.values()))
+                self.optimiser.state[parameter] = state
+        except (KeyError, TypeError, ValueError, RuntimeError):
+            raise CheckpointError(
+                f"the checkpoint in {self.folder} is damaged and cannot be resumed: remove the folder to train anew"
+            ) from None
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError("a checkpoint contradicts itself")
+
+
+def _fingerprint(dataset: Dataset) -> str:
+    """A hash of all facts and of where the splits are cut."""
+    digest = hashlib.sha256(repr(dataset.sizes).encode())
+    for column in dataset.facts.columns():
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()

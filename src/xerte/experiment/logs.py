@@ -1,0 +1,57 @@
+"""Logs of training for TensorBoard, an extra that is imported when asked for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xerte.errors import InputError
+from xerte.training.loop import Epoch, Progress, Trainer
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+FOLDER = "tensorboard"
+
+
+@contextmanager
+def training_logs(folder: Path | None, trainer: Trainer) -> Iterator[None]:
+    """While this lasts, what the trainer tells is also written to `tensorboard/` in a folder; None: it is not.
+
+    By step, the mean loss of the epoch so far; by epoch, the loss and the validation metrics.
+
+    Raises:
+        InputError: the package that writes them is not installed.
+    """
+    if folder is None:
+        yield
+        return
+    writer = _writer(folder / FOLDER)
+    on_progress, on_epoch = trainer.on_progress, trainer.on_epoch
+
+    def progress(now: Progress) -> None:
+        writer.add_scalar("loss/step", now.loss, now.epoch * now.steps + now.step)
+        if on_progress is not None:
+            on_progress(now)
+
+    def epoch(done: Epoch) -> None:
+        writer.add_scalar("loss/epoch", done.loss, done.number + 1)
+        for name, value in done.valid.items():
+            writer.add_scalar(f"valid/{name}", value, done.number + 1)
+        if on_epoch is not None:
+            on_epoch(done)
+
+    trainer.on_progress, trainer.on_epoch = progress, epoch
+    try:
+        yield
+    finally:
+        trainer.on_progress, trainer.on_epoch = on_progress, on_epoch
+        writer.close()
+
+
+def _writer(folder: Path) -> "SummaryWriter":
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise InputError("logs for TensorBoard need a further package: pip install 'xerte[tensorboard]'") from None
+    return SummaryWriter(str(folder))
