@@ -6,19 +6,23 @@ A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`; t
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from xerte.errors import InputError
+from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
 from xerte.experiment.trace import Trace
+from xerte.settings import ModelSettings
 
 if TYPE_CHECKING:
     from typer import Typer
 
 ROOT = Path(__file__).parents[2]
+METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 _PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -63,10 +67,10 @@ def results_table(root: Path) -> str:
     tested.sort(key=lambda trace: (trace.dataset, -trace.metrics["time-aware"]["mrr"]))
     lines = ["| dataset | model | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|--:|--:|--:|--:|"]
     for trace in tested:
-        values = [trace.metrics["time-aware"][name] for name in ("mrr", "hits@1", "hits@3", "hits@10")]
+        values = [trace.metrics["time-aware"][name] for name in METRICS]
         preset = trace.settings.get("preset")
         model = f"{trace.model} ({preset})" if preset else trace.model
-        lines.append(f"| {trace.dataset} | {model} | {' | '.join(f'{value:.2f}' for value in values)} |")
+        lines.append(f"| {trace.dataset} | {model} | {_numbers(values)} |")
     return "\n".join(lines)
 
 
@@ -82,6 +86,46 @@ def runs_table(root: Path) -> str:
         cells = (path.name, f"`{trace.command}`", f"{trace.queries:,}", seconds, trace.device, commit)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def published_table(root: Path) -> str:
+    """What was published beside what every trace of the same experiment measured, and the difference."""
+    lines = ["| dataset | experiment | | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|---|--:|--:|--:|--:|"]
+    for file in sorted(root.glob("experiments/*/*.toml")):
+        body = tomllib.loads(file.read_text("utf-8"))
+        theirs = [body["published"][name] for name in METRICS]
+        lines.append(f"| {body['dataset']} | {file.stem} | published | {_numbers(theirs)} |")
+        for seed in body["seeds"]:
+            trace = Trace.read(root / "results" / f"{body['dataset']}-{file.stem}-seed{seed}.json")
+            ours = [trace.metrics["time-aware"][name] for name in METRICS]
+            lines.append(f"| | | ours, seed {seed} | {_numbers(ours)} |")
+            difference = [mine - other for mine, other in zip(ours, theirs, strict=True)]
+            lines.append(f"| | | difference | {' | '.join(f'{value:+.2f}' for value in difference)} |")
+    return "\n".join(lines)
+
+
+def settings_table(_: Path) -> str:
+    """Every switch of the method with its default, which is what the paper ran on ICEWS14, and preset `text`."""
+    written = tomllib.loads((PRESET_FOLDER / "text.toml").read_text("utf-8"))["model"]
+    lines = ["| setting | as run (`paper`) | as written (`text`) | what it is |", "|---|---|---|---|"]
+    for name, field in ModelSettings.model_fields.items():
+        kind, default = field.annotation, field.default
+        about = field.description or ""
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            about = f"{(kind.__doc__ or '').strip()} One of {', '.join(f'`{one.value}`' for one in kind)}."
+        text = f"`{_plain(written[name])}`" if name in written else ""
+        lines.append(f"| `{name}` | `{_plain(default)}` | {text} | {about} |")
+    return "\n".join(lines)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.value if isinstance(value, StrEnum) else str(value)
+
+
+def _numbers(values: list[float]) -> str:
+    return " | ".join(f"{value:.2f}" for value in values)
 
 
 def models_table(_: Path) -> str:
@@ -143,7 +187,9 @@ def _parameter_row(parameter: inspect.Parameter, hint: Any) -> str:
 PARTS: dict[str, Callable[[Path], str]] = {
     "cli": cli_reference,
     "models": models_table,
+    "published": published_table,
     "results": results_table,
+    "settings": settings_table,
     "runs": runs_table,
 }
 
