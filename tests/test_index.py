@@ -57,10 +57,24 @@ def test_prior_edges_are_those_strictly_before(facts: list[Fact]) -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(fact_lists)
-def test_a_large_index_is_searched_by_halving(facts: list[Fact]) -> None:
+def test_batches_are_searched_by_key_with_the_same_answers(facts: list[Fact]) -> None:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xerte.graph.index._BATCH", 0)
+        index = build(facts)
+        assert_answers_like(index, facts)
+        assert index._keys is not None
         patch.setattr("xerte.graph.index._KEYED", -1)
-        assert_answers_like(build(facts), facts)
+        large = build(facts)
+        assert_answers_like(large, facts)
+        assert large._keys is None
+
+
+def test_keys_that_would_run_over_are_not_made() -> None:
+    facts = Facts.of([(0, 0, 1, 2), (0, 7_999, 1, 3), (199_999, 7_999, 0, 4)])
+    entity, relation = torch.tensor([0, 199_999, 0, 5]).repeat(300), torch.tensor([7_999, 7_999, 15_999, 0]).repeat(300)
+    index = TemporalIndex.build(facts, 200_000, 8_000)
+    start, stop = index.prior_of_relation(entity, relation, torch.full_like(entity, 9))
+    assert (stop - start)[:4].tolist() == [1, 1, 1, 0]
 
 
 @settings(deadline=None, max_examples=40)

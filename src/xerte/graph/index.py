@@ -35,6 +35,7 @@ class Edges:
 Column = dict[str, Tensor]
 
 _KEYED = 1 << 24
+_BATCH = 1024
 _EARLIEST = -(1 << 31)
 
 
@@ -87,12 +88,18 @@ class TemporalIndex:
 
         Kept in memory beside a base that is not too large: then one search kernel does what halving does in twenty.
         """
-        if self.overlay is not None or len(self.base["time"]) > _KEYED:
+        too_large = len(self.base["time"]) > _KEYED or self.num_entities * 2 * self.num_relations >= -_EARLIEST
+        if self.overlay is not None or too_large:
             return None
         subject, edges = self.all_edges()
         of_rank = self.by_relation(torch.arange(len(subject), device=self.device))
         pair = subject * (2 * self.num_relations) + edges.relation.index_select(0, of_rank)
         return (subject << 32) + edges.time, (pair << 32) + edges.time.index_select(0, of_rank)
+
+    def _keys_for(self, rows: int) -> tuple[Tensor, Tensor] | None:
+        """The keys where they are there or worth making: a few look-ups alone read only the pages they need."""
+        worth = rows >= _BATCH or self.device.type == "cuda" or "_keys" in self.__dict__
+        return self._keys if worth else None
 
     @property
     def num_edges(self) -> int:
@@ -109,17 +116,19 @@ class TemporalIndex:
     def prior(self, entity: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Positions [start, stop) of the edges of each entity with t' < t, earliest first; int64 [n] each."""
         start = self.segment_start.index_select(0, entity)
-        if self._keys is not None:
-            return start, torch.searchsorted(self._keys[0], (entity << 32) + time)
+        keys = self._keys_for(len(entity))
+        if keys is not None:
+            return start, torch.searchsorted(keys[0], (entity << 32) + time)
         stop = self.segment_stop.index_select(0, entity)
         return start, self._first(start, stop, lambda position: self._take("time", position) < time)
 
     def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Ranks [start, stop) of the edges of each entity with that relation and t' < t; int64 [n] each."""
-        if self._keys is not None:
+        keys = self._keys_for(len(entity))
+        if keys is not None:
             pair = (entity * (2 * self.num_relations) + relation) << 32
-            start = torch.searchsorted(self._keys[1], pair + _EARLIEST)
-            return start, torch.searchsorted(self._keys[1], pair + time)
+            start = torch.searchsorted(keys[1], pair + _EARLIEST)
+            return start, torch.searchsorted(keys[1], pair + time)
         low, high = self.segment_start.index_select(0, entity), self.segment_stop.index_select(0, entity)
 
         def relation_below(rank: Tensor) -> Tensor:
