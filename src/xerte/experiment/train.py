@@ -14,7 +14,7 @@ from xerte.experiment.logs import training_logs
 from xerte.experiment.preset import resolve
 from xerte.experiment.saved import SEEDS, facts_of, is_model, load_model, save_model
 from xerte.experiment.trace import device_name
-from xerte.graph.index import TemporalIndex
+from xerte.graph.stored import index_of
 from xerte.model import XERTE
 from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Epoch as Epoch
@@ -71,7 +71,7 @@ def train(
     with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
         torch.manual_seed(seed)
         model = XERTE(settings.model, *sizes, seed).to(chosen)
-    history = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations, chosen)
+    history = index_of(dataset, chosen)
     checkpoint = None if folder is None else folder / "checkpoint"
     about = facts_of(model, dataset)
     trainer = Trainer(model, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)

@@ -22,6 +22,7 @@ class Sampling(StrEnum):
 
 
 _FLOOR = 1e-9
+_PURPOSES = (_ARRIVAL, _BAND, _PLACE, _CHANCE) = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -109,16 +110,22 @@ class Sampler:
         content = _content(edges.relation, edges.object, edges.time).view_as(position)
         weight = self._weight(edges.time.view_as(position), time[:, None])
         arrival = torch.where(inside, exponential(combine(noise[:, None], content)) / weight, torch.inf)
-        older = torch.nonzero(stop - start > width)[:, 0]
-        if len(older):
-            tail = self._stream(history, entity[older], time[older], start[older], stop[older] - width, noise[older])
-            late = position.new_zeros(len(stop), tail[0].shape[1])
-            never = arrival.new_full(late.shape, torch.inf)
-            position = torch.cat([position, late.index_copy(0, older, tail[0])], dim=1)
-            arrival = torch.cat([arrival, never.index_copy(0, older, tail[1])], dim=1)
         # Rounded, so that the last bit of a logarithm, which devices disagree on, does not decide a race.
-        first = torch.topk(arrival.float(), self.size, dim=1, largest=False).indices
-        return position.gather(1, first)
+        time_in, first = torch.topk(arrival.float(), self.size, dim=1, largest=False)
+        winner = position.gather(1, first)
+        # The stream matters only where its first arrival can come before the N-th of these. No older edge weighs more
+        # than the block's last, and a band's bound is at most twice an edge's weight (and a little for rounding).
+        most = 2.1 * (stop - width - start).double() * weight[:, -1]
+        soonest = exponential(_of_draw(noise[:, None], torch.zeros_like(stop[:1]), _ARRIVAL))[:, 0] / most
+        older = torch.nonzero((stop - start > width) & (soonest <= time_in[:, -1]))[:, 0]
+        if len(older):
+            late, late_arrival = self._stream(
+                history, entity[older], time[older], start[older], stop[older] - width, noise[older]
+            )
+            everyone = torch.cat([arrival[older], late_arrival], dim=1).float()
+            first = torch.topk(everyone, self.size, dim=1, largest=False).indices
+            winner[older] = torch.cat([position[older], late], dim=1).gather(1, first)
+        return winner
 
     def _stream(
         self, history: TemporalIndex, entity: Tensor, time: Tensor, start: Tensor, stop: Tensor, noise: Tensor
@@ -133,19 +140,14 @@ class Sampler:
         bound = self._weight(edge_of_band - 1, time[:, None])
         rate = torch.cumsum((high - low) * bound, dim=1)  # [n, B]
         draw = torch.arange(draws, device=stop.device)
-
-        of_draw = combine(noise[:, None], draw)
-
-        def noise_of(purpose: int) -> Tensor:
-            return mix(of_draw + purpose)
-
-        arrival = torch.cumsum(exponential(noise_of(1)), dim=1) / rate[:, -1:]
-        band = torch.searchsorted(rate, uniform(noise_of(2)) * rate[:, -1:], right=True).clamp(max=num_bands - 1)
+        arrival_of, band_of, place_of, chance_of = (_of_draw(noise[:, None], draw, purpose) for purpose in _PURPOSES)
+        arrival = torch.cumsum(exponential(arrival_of), dim=1) / rate[:, -1:]
+        band = torch.searchsorted(rate, uniform(band_of) * rate[:, -1:], right=True).clamp(max=num_bands - 1)
         count = (high - low).gather(1, band)
-        position = low.gather(1, band) + (uniform(noise_of(3)) * count).long().clamp(max=(count - 1).clamp(min=0))
+        position = low.gather(1, band) + (uniform(place_of) * count).long().clamp(max=(count - 1).clamp(min=0))
         position = torch.minimum(position, stop[:, None] - 1)
         weight = self._weight(history.edges(position.flatten()).time.view_as(position), time[:, None])
-        accepted = (count > 0) & (uniform(noise_of(4)) * bound.gather(1, band) < weight)
+        accepted = (count > 0) & (uniform(chance_of) * bound.gather(1, band) < weight)
         once, order = torch.sort(torch.where(accepted, position, -1 - draw), dim=1, stable=True)
         again = torch.cat([torch.zeros_like(accepted[:, :1]), once[:, 1:] == once[:, :-1]], dim=1)
         repeated = torch.empty_like(again).scatter_(1, order, again)
@@ -176,6 +178,11 @@ class Sampler:
         place = torch.arange(len(row), device=row.device) - torch.searchsorted(row, row)
         drawn = start[row] + (uniform(combine(noise[row], place)) * degree[row]).long()
         return _in_order(row, torch.where(degree[row] > self.size, drawn, position))
+
+
+def _of_draw(noise: Tensor, draw: Tensor, purpose: int) -> Tensor:
+    """The noise of a node's i-th draw from the stream, for one of the numbers it needs."""
+    return mix(combine(noise, draw) + purpose)
 
 
 def _content(relation: Tensor, object: Tensor, time: Tensor) -> Tensor:
