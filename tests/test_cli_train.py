@@ -1,0 +1,290 @@
+"""`xerte train`, and what one does with a trained folder, through the command line and the facade."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import xerte
+from xerte.api import Model
+from xerte.api import training as facade
+from xerte.cli import app
+from xerte.cli.train import training_bar
+from xerte.errors import CheckpointError, InputError
+from xerte.experiment.trace import Trace
+from xerte.experiment.train import Progress
+from xerte.training.checkpoint import read_facts
+from xerte.training.loop import Trainer
+
+TINY = [
+    "--set", "dims=[4, 4]", "--set", "steps=2", "--set", "static_dim=4", "--set", "time_dim=4",
+    "--set", "epochs=2", "--set", "batch_size=16",
+]  # fmt: skip
+
+
+NEW = ["Dan is in no training fact", "sues is in no training fact"]
+
+
+def events() -> str:
+    """Sixty days: Ann and Ben take turns to visit; on the last days Dan does, and Ann sues Ben."""
+    rows = [f"{('Ann', 'Ben')[day % 2]},visits,{('Oman', 'Peru', 'Laos')[day % 3]},{day + 1}" for day in range(60)]
+    return "\n".join(
+        ["subject,relation,object,time", *rows, "Dan,visits,Oman,58", "Ann,sues,Ben,59", "Dan,visits,Peru,60"]
+    )
+
+
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def ok(*arguments: str | Path) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def mistake(*arguments: str | Path) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("xerte: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("xerte: ").strip()
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events.csv").write_text(events())
+    ok("data", "import", tmp_path / "events.csv", "--name", "mine")
+    return "mine"
+
+
+@pytest.fixture
+def trained(mine: str, tmp_path: Path) -> Path:
+    ok("train", mine, *TINY, "--out", tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: Path) -> None:
+    lines = ok("train", mine, *TINY).splitlines()
+    assert "prior facts: n = " in lines[0]
+    assert "time_scale = " in lines[1]
+    assert "training starts there" in lines[2]
+    assert lines[3].startswith("epoch 1: loss ")
+    assert lines[4].startswith("epoch 2: loss ")
+    assert "valid MRR" in lines[4]
+    assert lines[5:] == ["The model is in runs/mine-auto: xerte evaluate mine --model runs/mine-auto"]
+    assert (tmp_path / "runs" / "mine-auto" / "state.json").exists()
+
+
+def test_training_as_json_and_with_a_trace(mine: str, tmp_path: Path) -> None:
+    command: tuple[str | Path, ...] = (
+        "train",
+        mine,
+        *TINY,
+        "--set",
+        "sampling=last",
+        "--seed",
+        "5",
+        "--trace",
+        tmp_path / "trace.json",
+    )
+    body = json.loads(ok(*command, "--json"))
+    assert body["folder"] == "runs/mine-auto"
+    assert (body["settings"]["dims"], body["settings"]["sampling"]) == ([4, 4], "last")
+    assert body["training"]["batch_size"] == 16
+    assert [epoch["number"] for epoch in body["epochs"]] == [0, 1]
+    trace = Trace.read(tmp_path / "trace.json")
+    assert trace.metrics["time-aware"]["mrr"] == body["test"]["metrics"]["time-aware"]["mrr"]
+    assert trace.command.startswith("xerte train mine --preset auto --seed 5 --set 'dims=[4, 4]'")
+    assert (trace.seed, trace.model, trace.split) == (5, "xerte", "test")
+
+
+def test_a_preset_of_the_users_own(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text("[training]\nepochs = 1\nstart = 0\n")
+    body = json.loads(ok("train", mine, *TINY[:-4], "--preset", "small.toml", "--json"))
+    assert body["folder"] == "runs/mine-small"
+    assert len(body["epochs"]) == 1
+
+
+def test_interrupted_the_same_command_goes_on(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = json.loads(ok("train", mine, *TINY, "--out", tmp_path / "whole", "--json"))
+    command: tuple[str | Path, ...] = ("train", mine, *TINY, "--out", tmp_path / "model")
+    real = Trainer.run
+
+    def interrupted(trainer: Any, until: Any = None) -> Any:
+        def epoch_told(_: Any) -> None:
+            raise KeyboardInterrupt
+
+        trainer.on_epoch = epoch_told
+        return real(trainer, until)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "run", interrupted)
+        assert call(*command).exit_code != 0
+    assert "was interrupted" in mistake("evaluate", mine, "--model", tmp_path / "model")
+    text = ok(*command)
+    assert "epoch 1" not in text
+    assert "epoch 2: " in text
+    weights = [read_facts(tmp_path / name)["files"]["weights"]["sha256"] for name in ("whole", "model")]
+    assert weights[0] == weights[1]
+    assert "holds this training, finished before: remove it to train anew" in ok(*command)
+    again = json.loads(ok(*command, "--json"))
+    assert [epoch["loss"] for epoch in again["epochs"]] == [epoch["loss"] for epoch in whole["epochs"]]
+
+
+def test_another_training_in_the_folder_is_refused(mine: str, trained: Path) -> None:
+    assert "settings.k is" in mistake("train", mine, *TINY, "--set", "k=3", "--out", trained)
+    assert "seed is 0 there, 1 here" in mistake("train", mine, *TINY, "--seed", "1", "--out", trained)
+
+
+def test_evaluate_and_forecast_take_the_folder(mine: str, trained: Path) -> None:
+    body = json.loads(ok("evaluate", mine, "--model", trained, "--split", "valid", "--device", "cpu", "--json"))
+    assert body["model"] == "xerte"
+    epochs = read_facts(trained)["epochs"]
+    assert body["metrics"]["time-aware"]["mrr"] == max(epoch["valid"]["mrr"] for epoch in epochs)  # the best was kept
+    answer = json.loads(ok("forecast", mine, "Ann", "visits", "60", "--model", trained, "--device", "cpu", "--json"))
+    assert answer["model"] == "xerte"
+    assert {one["entity"] for one in answer["answers"]} <= {"Ann", "Ben", "Dan", "Oman", "Peru", "Laos"}
+    assert answer["answers"]
+    assert answer["notes"] == []
+    assert "(Ann, visits, ?, 60) by xerte" in ok("forecast", mine, "Ann", "visits", "60", "--model", trained)
+
+
+@pytest.mark.parametrize(
+    ("question", "notes", "answered"),
+    [
+        (("Dan", "visits", "60"), ["Dan is in no training fact"], True),
+        (("Ann", "sues", "60"), ["sues is in no training fact"], True),
+        (("?", "sues", "60", "Ben"), ["sues is in no training fact"], True),
+        (("Ann", "visits", "1"), ["no prior facts: nothing is known of Ann before 1"], None),
+        (("Dan", "sues", "58"), ["no prior facts: nothing is known of Dan before 58", *NEW], None),
+        (("Ann", "visits", "100"), ["the history ends at 60, 40 steps before the question"], True),
+    ],
+)  # fmt: skip
+def test_what_training_never_saw_is_forecast_and_said(
+    mine: str, trained: Path, question: tuple[str, ...], notes: list[str], answered: bool | None
+) -> None:
+    body = json.loads(ok("forecast", mine, *question, "--model", trained, "--json"))
+    assert body["notes"] == notes
+    if answered:
+        others = [one for one in body["answers"] if one["entity"] != question[0]]
+        assert others  # its history led somewhere
+    for note in notes:
+        assert f"note: {note}" in ok("forecast", mine, *question, "--model", trained)
+
+
+def test_a_folder_needs_no_dataset_in_python(mine: str, trained: Path, tmp_path: Path) -> None:
+    model = Model.load(trained)
+    assert (model.dataset.name, model.name) == ("mine", "xerte")
+    forecast = model.forecast("Ann", "visits", 60, top=2)
+    model.save(tmp_path / "copy")
+    assert Model.load(tmp_path / "copy").forecast("Ann", "visits", 60, top=2) == forecast
+    same = xerte.train("mine", "auto", "cpu", 0, tmp_path / "model", dims=[4, 4], steps=2, static_dim=4, time_dim=4,
+                       epochs=2, batch_size=16)  # fmt: skip
+    assert same.forecast("Ann", "visits", 60, top=2) == forecast
+    reasons = model.evidence(forecast.question, forecast.answers[0].entity)
+    assert all(0 < reason.weight <= 1.000001 and int(reason.event.time) < 60 for reason in reasons)
+    with pytest.raises(InputError, match="training-free: there is nothing to save"):
+        Model.load("recurrence", "mine").save(tmp_path / "none")
+    with pytest.raises(InputError, match="name the dataset"):
+        Model.load("recurrence")
+
+
+def test_a_wrong_device_is_one_sentence(mine: str, trained: Path, tmp_path: Path) -> None:
+    for device in ("gpu", "cuda:99", "meta", "cpu:3", "", "mps"):
+        sentence = f"there is no device {device} here: choose cpu, cuda or auto"
+        assert mistake("train", mine, *TINY, "--json", "--device", device, "--out", tmp_path / "other") == sentence
+        assert mistake("evaluate", mine, "--model", trained, "--device", device) == sentence
+        assert mistake("forecast", mine, "Ann", "visits", "60", "--model", trained, "--device", device) == sentence
+
+
+def test_wrong_folders_and_datasets_are_one_sentence(mine: str, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert mistake("evaluate", mine, "--model", tmp_path / "empty") == f"{tmp_path / 'empty'} holds no saved model"
+    assert mistake("forecast", mine, "Ann", "visits", "60", "--model", "absent").startswith("no model is called absent")
+    (tmp_path / "other.csv").write_text(events().replace("Dan", "Eve"))
+    ok("data", "import", tmp_path / "other.csv", "--name", "other")
+    sentence = f"the model in {trained} was trained on mine: the entities of other are not the same"
+    assert mistake("evaluate", "other", "--model", trained) == sentence
+    assert mistake("forecast", "other", "Ann", "visits", "60", "--model", trained) == sentence
+    (trained / "state.json").write_text("{")
+    assert "is damaged or was not written by xerte" in mistake("evaluate", mine, "--model", trained)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--preset", "papre"], "there is no preset papre: did you mean paper?"),
+        (["--set", "gama=1"], "there is no setting gama: did you mean gamma?"),
+        (["--set", "k"], "'k' is not a setting: write it like k=15"),
+        (["--set", "k=none"], "k: Input should be a valid integer"),
+        (["--seed", "-1"], "the seed is -1: choose a whole number from 0 to 4294967295"),
+        (["--set", "start=5000"], "mine has no training fact at or after time 5000: lower `start`"),
+        (["--out", "events.csv"], "the folder events.csv cannot be made: File exists"),
+    ],
+)
+def test_wrong_wishes_are_one_sentence(mine: str, arguments: list[str], sentence: str) -> None:
+    assert mistake("train", mine, *TINY, "--json", *arguments).startswith(sentence)
+
+
+def test_the_embedded_world_trains(tmp_path: Path) -> None:
+    small = ["n=2", "k=2", "steps=1", "dims=[4]", "static_dim=4", "time_dim=4", "epochs=1", "start=570"]
+    settings = [word for one in small for word in ("--set", one)]
+    body = json.loads(ok("train", "world", "--preset", "world", *settings, "--out", tmp_path / "model", "--json"))
+    assert body["settings"]["k"] == 2
+    assert 0 < body["epochs"][0]["valid"]["mrr"] < 100
+    assert Model.load(tmp_path / "model").dataset.name == "world"
+
+
+def test_the_bar_tells_loss_rate_and_epoch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with training_bar() as report:
+        assert report is None  # nobody watches
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "160")
+    with training_bar() as report:
+        assert report is not None
+        report(Progress(epoch=1, epochs=4, step=5, steps=10, loss=0.25, queries_per_second=1234.5))
+    assert "epoch 2/4, loss 0.2500, 1,23" in capsys.readouterr().err
+
+
+# Logs
+
+
+def test_without_its_package_tensorboard_is_one_sentence(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    told = mistake("train", mine, *TINY, "--json", "--tensorboard", "--out", tmp_path / "model")
+    assert told == "logs for TensorBoard need a further package: pip install 'xerte[tensorboard]'"
+    assert list((tmp_path / "model").iterdir()) == []  # found out before training
+
+
+def test_tensorboard_needs_a_folder(mine: str) -> None:
+    with pytest.raises(InputError, match="logs for TensorBoard go to the model's folder"):
+        facade.train(mine, tensorboard=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensorboard_logs_hold_losses_and_metrics(mine: str, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="the extra `tensorboard` is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    body = json.loads(ok("train", mine, *TINY, "--tensorboard", "--out", tmp_path / "model", "--json"))
+    logs = EventAccumulator(str(tmp_path / "model" / "tensorboard"))
+    logs.Reload()
+    epochs = [(one.step, one.value) for one in logs.Scalars("loss/epoch")]
+    assert epochs == [(n, pytest.approx(epoch["loss"])) for n, epoch in enumerate(body["epochs"], 1)]
+    mrr = [one.value for one in logs.Scalars("valid/mrr")]
+    assert mrr == [pytest.approx(epoch["valid"]["mrr"]) for epoch in body["epochs"]]
+    assert [one.value for one in logs.Scalars("loss/step")][-1] == pytest.approx(body["epochs"][-1]["loss"])
+
+
+def test_a_checkpoint_error_is_an_error_of_the_user_too(mine: str, trained: Path) -> None:
+    next(trained.glob("weights-*")).write_bytes(b"damaged")
+    assert "is damaged: its content is not what state.json says" in mistake("evaluate", mine, "--model", trained)
+    with pytest.raises(CheckpointError):
+        Model.load(trained)
