@@ -1,10 +1,15 @@
 """What is asked and what is answered, in names and dates."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from xerte.api.explain import Explainer, Explanation
+    from xerte.api.whatif import Change
 
 UNKNOWN = "?"
 
@@ -71,21 +76,47 @@ class Forecast:
         model: the name of the model that answered.
         answers: the best candidates.
         notes: what a reader should know: no prior facts, an entity training never saw, a question far in the future.
+        original: where facts were hidden or supposed, the forecast without that.
+        changes: how the best answers of both forecasts differ, as this one ranks them.
     """
 
     question: Question
     model: str
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
+    original: "Forecast | None" = None
+    changes: "tuple[Change, ...]" = ()
+    explainer: "Explainer | None" = field(default=None, repr=False, compare=False)
+
+    def explain(
+        self, answer: str | None = None, *, most: int | None = 10, templates: str | Path | None = None
+    ) -> "Explanation":
+        """What spoke for an answer: facts, paths, sentences and the inference graph.
+
+        Args:
+            answer: any entity's name; the best answer unless given.
+            most: how many paths to look for; None for all.
+            templates: a file that says how relations are told, before those that come with the package.
+
+        Raises:
+            UnknownNameError: the answer is not in the dataset.
+        """
+        if self.explainer is None:
+            raise InputError("this forecast was not made by a model, so nothing is known of its reasons")
+        return self.explainer.explain(self, answer, most, Path(templates) if templates else None)
 
     def to_json(self) -> dict[str, Any]:
-        """The stable shape of `--json`."""
-        return {
+        """The stable shape of `--json`; "original" and "changes" only where facts were hidden or supposed."""
+        body = {
             "query": asdict(self.question),
             "model": self.model,
             "answers": [asdict(answer) for answer in self.answers],
             "notes": list(self.notes),
         }
+        if self.original is not None:
+            body["original"] = [asdict(answer) for answer in self.original.answers]
+            body["changes"] = [asdict(change) for change in self.changes]
+        return body
 
     def __str__(self) -> str:
         question = self.question

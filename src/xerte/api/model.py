@@ -13,7 +13,9 @@ import torch
 from torch import Tensor
 
 from xerte.api.datasets import Event, event, load
+from xerte.api.explain import Counted, Counting, Explainer
 from xerte.api.forecast import UNKNOWN, Answer, Forecast, Question
+from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import evaluate as judge
@@ -25,6 +27,7 @@ from xerte.experiment.trace import Trace, commit, device_name, versions
 from xerte.explanation.evidence import evidence
 from xerte.forecaster import Forecaster, Queries
 from xerte.graph.index import TemporalIndex
+from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.stored import index_of
 from xerte.types import Split
 
@@ -32,22 +35,6 @@ CELLS = 1 << 22
 """Scores held at once while many questions are answered."""
 
 Progress = Callable[[int, int], None]
-
-
-class _Facts(Protocol):
-    """Facts that speak for an answer, heaviest first."""
-
-    @property
-    def fact(self) -> Tensor: ...
-    @property
-    def weight(self) -> Tensor: ...
-
-
-@runtime_checkable
-class _Witness(Protocol):
-    """A forecaster that can say which facts it counted."""
-
-    def evidence(self, history: TemporalIndex, query: Queries, answer: int) -> _Facts: ...
 
 
 @runtime_checkable
@@ -129,6 +116,8 @@ class Model:
         *,
         object: str = UNKNOWN,
         among: Iterable[str] | None = None,
+        without: Sequence[FactInNames] = (),
+        given: Sequence[FactInNames] = (),
     ) -> Forecast:
         """Who or what will stand at "?" in (subject, relation, ?, time), or in (?, relation, object, time).
 
@@ -139,11 +128,23 @@ class Model:
             top: how many answers to give.
             object: a name when the subject is asked for.
             among: the only candidates, by name; each of them is given, reached or not.
+            without: facts (subject, relation, object, time) of the history to hide.
+            given: facts to suppose; the forecast then has the one without all this beside it, as `original`.
 
         Raises:
             UnknownNameError: a name is not in the dataset; the closest ones are suggested.
+            InputError: a fact to hide is not in the history.
         """
-        return self.forecast_many([Question(subject, relation, str(time), object)], top, among=among)[0]
+        question = Question(subject, relation, str(time), object)
+        if without or given:
+            return what_if(self, question, top, None if among is None else list(among), without, given)
+        return self.forecast_many([question], top, among=among)[0]
+
+    def over(self, change: Supposed) -> "Model":
+        """The same forecaster over a changed history."""
+        model = Model(self.forecaster, change.dataset, self.prepare_s, str(self.device), self.facts)
+        vars(model)["history"] = self.history.with_facts(change.given, change.hidden)
+        return model
 
     def forecast_many(
         self,
@@ -164,10 +165,14 @@ class Model:
         forecasts: list[Forecast] = []
         for start in range(0, len(asked), size):
             rows = slice(start, start + size)
-            answers = self._answers(queries[rows], top, candidates)
+            answers, graph = self._answers(queries[rows], top, candidates)
+            # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
+            alone = graph if len(asked) == 1 else None
             forecasts += [
-                Forecast(question, self.name, answer, note)
-                for question, answer, note in zip(asked[rows], answers, notes[rows], strict=True)
+                Forecast(question, self.name, answer, note, explainer=self._explainer(queries[at : at + 1], alone))
+                for at, (question, answer, note) in enumerate(
+                    zip(asked[rows], answers, notes[rows], strict=True), start=start
+                )
             ]
             if progress is not None:
                 progress(len(forecasts), len(asked))
@@ -176,8 +181,8 @@ class Model:
     def evidence(self, question: Question, entity: str, most: int = 5) -> list[Reason]:
         """The facts that speak for an answer, heaviest first; none where the model cannot name any."""
         queries, answer = self._queries([question]), self.dataset.entities.id(entity)
-        counted: _Facts
-        if isinstance(self.forecaster, _Witness):
+        counted: Counted
+        if isinstance(self.forecaster, Counting):
             counted = self.forecaster.evidence(self.history, queries, answer)
         else:
             graph = self.forecaster.forecast(self.history, queries).graph
@@ -240,7 +245,12 @@ class Model:
             raise InputError("there are no candidates: name at least one entity")
         return torch.tensor(ids, dtype=torch.int64)
 
-    def _answers(self, queries: Queries, top: int, candidates: Tensor | None) -> list[tuple[Answer, ...]]:
+    def _explainer(self, query: Queries, graph: InferenceGraph | None) -> Explainer:
+        return Explainer(self.forecaster, self.history, query, self.dataset, graph)
+
+    def _answers(
+        self, queries: Queries, top: int, candidates: Tensor | None
+    ) -> tuple[list[tuple[Answer, ...]], InferenceGraph | None]:
         """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
         with torch.no_grad():
             scores = self.forecaster.forecast(self.history, queries)
@@ -254,7 +264,7 @@ class Model:
         rows = zip(
             entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True
         )
-        return [
+        answers = [
             tuple(
                 Answer(names[id], value if seen else 0.0, seen)
                 for id, value, seen in zip(*row, strict=True)
@@ -262,6 +272,7 @@ class Model:
             )
             for row in rows
         ]
+        return answers, scores.graph
 
     def _notes(self, asked: Sequence[Question], queries: Queries) -> list[tuple[str, ...]]:
         """What a reader should know about each question."""

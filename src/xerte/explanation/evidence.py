@@ -23,29 +23,48 @@ class Evidence:
     weight: Tensor
 
 
-def evidence(graph: InferenceGraph, query: int, answer: int) -> Evidence:
-    """The facts through which the answer's score came, by the share of it that each carried.
+def answer_share(graph: InferenceGraph, query: int, answer: int) -> Tensor:
+    """The share of the answer's score that sits at every node after the last step; float64 [V]."""
+    mine = (graph.nodes.query == query) & (graph.nodes.entity == answer)
+    share = torch.where(mine, graph.node_attention[-1], 0).double()
+    return share / share.sum().clamp(min=torch.finfo(share.dtype).tiny)
+
+
+def origins(graph: InferenceGraph) -> list[Tensor]:
+    """For every step and edge, the part c_uv / Σ_u' c_u'v of its target's attention that it brought; 0 if pruned.
+
+    float64 [edges of the step], one tensor per step: the chances of a walk back from a node to where its attention
+    came from.
+    """
+    parts = []
+    for step in graph.steps:
+        target = step.target.clamp(min=0)
+        contribution = torch.where(step.target >= 0, step.contribution, 0).double()
+        arrived = segment_sum(contribution, target, len(graph.nodes)).index_select(0, target)
+        parts.append(contribution / torch.where(arrived > 0, arrived, 1))
+    return parts
+
+
+def edge_shares(graph: InferenceGraph, query: int, answer: int) -> list[Tensor]:
+    """For every step and edge, the share of the answer's score that ran through it; float64, one tensor per step.
 
     With w_v the share of the answer's score that sits at node v after step l (at first a_v over the nodes of the
     answer), a kept edge (u, v) brought w_v · c_uv / Σ_u' c_u'v of it, and that much sat at u after step l - 1. Going
-    back through all steps ends at the query node with a share of 1. Self-loops carry attention but are no facts.
+    back through all steps ends at the query node with a share of 1.
     """
-    nodes = graph.nodes
-    mine = (nodes.query == query) & (nodes.entity == answer)
-    share = torch.where(mine, graph.node_attention[-1], 0)
-    share = share / share.sum().clamp(min=torch.finfo(share.dtype).tiny)
-    fact, weight = [], []
-    for step in reversed(graph.steps):
-        kept = torch.nonzero(step.target >= 0)[:, 0]
-        source, target = step.source.index_select(0, kept), step.target.index_select(0, kept)
-        contribution = step.contribution.index_select(0, kept)
-        arrived = segment_sum(contribution, target, len(nodes)).index_select(0, target)
-        brought = share.index_select(0, target) * contribution / torch.where(arrived > 0, arrived, 1)
-        fact.append(step.fact.index_select(0, kept))
-        weight.append(brought)
-        share = segment_sum(brought, source, len(nodes))
-    facts, place = torch.unique(torch.cat(fact), return_inverse=True)
-    total = segment_sum(torch.cat(weight), place, len(facts))
+    share = answer_share(graph, query, answer)
+    brought: list[Tensor] = []
+    for step, part in zip(reversed(graph.steps), reversed(origins(graph)), strict=True):
+        brought.append(share.index_select(0, step.target.clamp(min=0)) * part)
+        share = segment_sum(brought[-1], step.source, len(graph.nodes))
+    return brought[::-1]
+
+
+def evidence(graph: InferenceGraph, query: int, answer: int) -> Evidence:
+    """The facts through which the answer's score came. Self-loops carry attention but are no facts."""
+    weight = torch.cat(edge_shares(graph, query, answer))
+    facts, place = torch.unique(torch.cat([step.fact for step in graph.steps]), return_inverse=True)
+    total = segment_sum(weight, place, len(facts))
     real = (facts >= 0) & (total > 0)
     order = torch.argsort(total[real], descending=True, stable=True)
     return Evidence(facts[real][order], total[real][order])

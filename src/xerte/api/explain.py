@@ -1,0 +1,189 @@
+"""Why: a forecast's evidence in names, dates and sentences, read off the forward pass that made it."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from xerte.api.forecast import Answer, Forecast, Question
+from xerte.data.calendar import Tick
+from xerte.data.dataset import Dataset
+from xerte.explanation import export
+from xerte.explanation.named import Dismissed, Fact, Graph, Path
+from xerte.explanation.sentences import Teller, default_teller, sentence, when
+from xerte.explanation.witness import Witness
+from xerte.forecaster import Forecaster, Queries
+from xerte.graph.index import TemporalIndex
+from xerte.graph.inference_graph import InferenceGraph
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+MOST_FACTS = 100
+"""How many facts a model without an inference graph may name: recurrence counts every fact of a relation a little."""
+
+
+class Counted(Protocol):
+    """Facts that speak for an answer, heaviest first."""
+
+    @property
+    def fact(self) -> Tensor:
+        """Their numbers."""
+        ...
+
+    @property
+    def weight(self) -> Tensor:
+        """What each adds to the score."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A forecaster that can say which facts it counted."""
+
+    def evidence(self, history: TemporalIndex, query: Queries, answer: int) -> Counted:
+        """The facts counted for one answer of one question."""
+        ...
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What spoke for one answer to a question.
+
+    Attributes:
+        question, model, answers: the forecast that is explained.
+        answer: the candidate it is explained for; None where there is none.
+        evidence: the facts that carried its score, heaviest first. A path may run through several facts, so their
+            shares may sum to more than 1.
+        paths: the best chains of facts from the query subject to the answer, best first.
+        rest: the share of the score that came by other paths; with those of `paths` it makes 1.
+    """
+
+    question: Question
+    model: str
+    answers: tuple[Answer, ...]
+    answer: str | None
+    evidence: tuple[Fact, ...] = ()
+    paths: tuple[Path, ...] = ()
+    rest: float = 0.0
+    witness: Witness | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The paths, told: best first."""
+        return tuple(path.sentence for path in self.paths)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The inference graph of the question, as far as it was kept; empty for a model that has none."""
+        return self.witness.graph() if self.witness else Graph()
+
+    @cached_property
+    def whole_graph(self) -> Graph:
+        """The inference graph with everything that was seen and pruned."""
+        return self.witness.graph(dismissed=True) if self.witness else Graph()
+
+    @cached_property
+    def dismissed(self) -> tuple[Dismissed, ...]:
+        """Facts that the model saw and that carried nothing to the answer, most noticed first."""
+        return self.witness.dismissed() if self.witness else ()
+
+    def to_json(self, dismissed: bool = False) -> dict[str, Any]:
+        """The stable shape of `--json`; with what was pruned in the graph where that is asked for."""
+        graph = self.whole_graph if dismissed else self.graph
+        return {
+            "query": asdict(self.question),
+            "answers": [asdict(answer) for answer in self.answers],
+            "answer": self.answer,
+            "evidence": [vars(fact).copy() for fact in self.evidence],
+            "paths": [
+                {"share": path.share, "sentence": path.sentence, "facts": [vars(fact).copy() for fact in path.facts]}
+                for path in self.paths
+            ],
+            "graph": {
+                "nodes": [vars(node) | {"attention": list(node.attention)} for node in graph.nodes],
+                "edges": [vars(edge).copy() for edge in graph.edges],
+            },
+        }
+
+    def to_graphml(self, path: str | File | None = None, dismissed: bool = False) -> str:
+        """The graph as a GraphML document, also written to a file where one is named."""
+        text = export.to_graphml(self.whole_graph if dismissed else self.graph)
+        if path is not None:
+            export.write_text(File(path), text)
+        return text
+
+    def to_networkx(self, dismissed: bool = False) -> "nx.MultiDiGraph[int]":
+        """The graph for NetworkX, an optional extra."""
+        return export.to_networkx(self.whole_graph if dismissed else self.graph)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """The evidence as a table for pandas, an optional extra."""
+        return export.to_dataframe(self.evidence)
+
+    def __str__(self) -> str:
+        asked = self.question
+        lines = [f"({asked.subject}, {asked.relation}, {asked.object}, {asked.time}): {self.answer or 'no answer'}"]
+        return "\n".join(lines + [f"{path.share:>6.1%}  {path.sentence}" for path in self.paths])
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """What is kept of one forecast to explain it later.
+
+    Attributes:
+        forecaster, history, query, dataset: what was asked of whom.
+        graph: what the forward pass left, where the question was asked alone; otherwise it is asked again.
+    """
+
+    forecaster: Forecaster
+    history: TemporalIndex
+    query: Queries
+    dataset: Dataset
+    graph: InferenceGraph | None = None
+
+    def explain(self, forecast: Forecast, answer: str | None, most: int | None, templates: File | None) -> Explanation:
+        """See `Forecast.explain`."""
+        teller = Teller(templates) if templates else default_teller()
+        if answer is None and forecast.answers:
+            answer = forecast.answers[0].entity
+        about = Explanation(forecast.question, forecast.model, forecast.answers, answer)
+        if answer is None:
+            return about
+        id = self.dataset.entities.id(answer)
+        if isinstance(self.forecaster, Counting):
+            facts = tuple(self._counted(self.forecaster, id, teller))
+            paths = tuple(Path((fact,), fact.share, fact.sentence) for fact in facts[:most])
+            rest = max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0
+            return Explanation(*_head(about), facts, paths, rest)
+        graph = self.graph or self._again()
+        if graph is None:
+            return about
+        witness = Witness(graph, 0, id, self.dataset, teller)
+        return Explanation(*_head(about), witness.evidence(), *witness.paths(most), witness)
+
+    def _again(self) -> InferenceGraph | None:
+        with torch.no_grad():
+            return self.forecaster.forecast(self.history, self.query).graph
+
+    def _counted(self, forecaster: Counting, answer: int, teller: Teller) -> Iterator[Fact]:
+        counted = forecaster.evidence(self.history, self.query, answer)
+        total = float(counted.weight.sum())
+        data, known = self.dataset, int(self.query.subject)
+        rows = zip(counted.fact[:MOST_FACTS].tolist(), counted.weight[:MOST_FACTS].tolist(), strict=True)
+        for row, weight in rows:
+            subject, relation, object, time = (int(column[row]) for column in data.facts.columns())
+            names = data.entities[subject], data.relations[relation], data.entities[object]
+            date = data.calendar.format(time)
+            clause = teller.clause(*names, from_object=known == object != subject)
+            text = sentence(clause, when(date, data.calendar.tick is not Tick.STEP))
+            yield Fact(*names, date, weight / total, text)
+
+
+def _head(about: Explanation) -> tuple[Question, str, tuple[Answer, ...], str | None]:
+    return about.question, about.model, about.answers, about.answer

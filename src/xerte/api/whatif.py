@@ -1,0 +1,153 @@
+"""What if: a forecast over a changed history, beside the one over the true history."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xerte.api.forecast import Answer, Forecast, Question
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from xerte.api.model import Model
+
+FactInNames = tuple[str, str, str, str]
+"""(subject, relation, object, time), as the dataset writes them."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How an answer fared; places count from 1 and are None where it was not reached.
+
+    Attributes:
+        entity: its name.
+        place, score: with the changed history.
+        original_place, original_score: with the true one.
+        difference: of the scores.
+    """
+
+    entity: str
+    place: int | None
+    score: float
+    original_place: int | None
+    original_score: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class Supposed:
+    """A changed history.
+
+    Attributes:
+        dataset: numbers supposed facts on from the last true one.
+        hidden, given: in ids.
+        notes: which supposed facts change nothing because they happened.
+    """
+
+    dataset: Dataset
+    hidden: Facts
+    given: Facts
+    notes: tuple[str, ...]
+
+
+def fact_from_text(text: str) -> FactInNames:
+    """A fact written "subject|relation|object|date".
+
+    Raises:
+        InputError: it is not written so.
+    """
+    parts = [part.strip() for part in text.split("|")]
+    if len(parts) != 4 or not all(parts):
+        raise InputError(f"{text!r} is not a fact: write subject|relation|object|date")
+    return parts[0], parts[1], parts[2], parts[3]
+
+
+def supposed(dataset: Dataset, without: Sequence[FactInNames], given: Sequence[FactInNames]) -> Supposed:
+    """The history without some facts and with some more; an event that happened cannot be given once more.
+
+    Raises:
+        InputError: a fact to hide is not there, or hidden and given at once.
+    """
+    hidden, added = ([_ids(dataset, fact) for fact in facts] for facts in (without, given))
+    for fact, row in zip(without, hidden, strict=True):
+        if not _happened(dataset.facts, row):
+            raise InputError(f"({', '.join(fact)}) cannot be hidden: it is not in the history")
+        if row in added:
+            raise InputError(f"({', '.join(fact)}) cannot be hidden and given at once")
+    known = [_happened(dataset.facts, row) for row in added]
+    notes = [
+        f"({', '.join(fact)}) is in the history already" for fact, is_old in zip(given, known, strict=True) if is_old
+    ]
+    fresh = Facts.of(list(dict.fromkeys(row for row, is_old in zip(added, known, strict=True) if not is_old)))
+    train, valid, test = dataset.sizes
+    facts = Facts.concat([dataset.facts, fresh])
+    larger = replace(dataset, facts=facts, sizes=(train, valid, test + len(fresh)), extras={})
+    return Supposed(larger, Facts.of(list(dict.fromkeys(hidden))), fresh, tuple(notes))
+
+
+def _ids(dataset: Dataset, fact: FactInNames) -> tuple[int, int, int, int]:
+    subject, relation, object, time = fact
+    near, far, kind = dataset.entities.id(subject), dataset.entities.id(object), dataset.relations.id(relation)
+    if kind >= dataset.num_relations:
+        near, far, kind = far, near, kind - dataset.num_relations
+    return near, kind, far, dataset.calendar.parse(str(time))
+
+
+def _happened(facts: Facts, row: tuple[int, int, int, int]) -> bool:
+    mine = np.flatnonzero(facts.subject == row[0])
+    return bool(np.all([column[mine] == value for column, value in zip(facts.columns(), row, strict=True)], 0).any())
+
+
+def what_if(
+    model: "Model",
+    question: Question,
+    top: int,
+    among: Sequence[str] | None,
+    without: Sequence[FactInNames],
+    given: Sequence[FactInNames],
+) -> Forecast:
+    """The forecast over the changed history, with the original, the changes, and what the facts did as notes."""
+    change = supposed(model.dataset, without, given)
+    every = max(top, model.dataset.num_entities)
+    before = model.forecast_many([question], every, among=among)[0]
+    after = model.over(change).forecast_many([question], every, among=among)[0]
+    names = dict.fromkeys(answer.entity for answer in (*after.answers[:top], *before.answers[:top]))
+    notes = [*after.notes, *change.notes]
+    asked = model.dataset.calendar.parse(question.time)
+    notes += [
+        f"({', '.join(fact)}) has no effect: only what happened before {question.time} is read"
+        for fact in (*without, *given)
+        if model.dataset.calendar.parse(str(fact[3])) >= asked
+    ]
+    notes += _roles(before, "hidden", "carried", without)
+    notes += _roles(after, "given", "carries", given)
+    return replace(
+        after,
+        answers=after.answers[:top],
+        notes=tuple(notes),
+        original=replace(before, answers=before.answers[:top]),
+        changes=tuple(_change(name, after.answers, before.answers) for name in names),
+    )
+
+
+def _roles(forecast: Forecast, role: str, verb: str, facts: Sequence[FactInNames]) -> Iterator[str]:
+    """What share of the best answer's score the facts carried, where they carried any."""
+    if not forecast.answers or not facts:
+        return
+    told = forecast.explain(most=1)
+    for fact in told.evidence:
+        if (fact.subject, fact.relation, fact.object, fact.time) in facts:
+            yield f"{role}: {fact.sentence} It {verb} {fact.share:.0%} of the score of {told.answer}."
+
+
+def _change(entity: str, after: Sequence[Answer], before: Sequence[Answer]) -> Change:
+    (place, score), (original_place, original_score) = (_standing(entity, answers) for answers in (after, before))
+    return Change(entity, place, score, original_place, original_score, score - original_score)
+
+
+def _standing(entity: str, answers: Sequence[Answer]) -> tuple[int | None, float]:
+    found = ((place, answer) for place, answer in enumerate(answers, 1) if answer.entity == entity and answer.reached)
+    return next(((place, answer.score) for place, answer in found), (None, 0.0))
