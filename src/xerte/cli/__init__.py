@@ -10,6 +10,7 @@ from xerte import __version__
 from xerte.cli.data import data
 from xerte.cli.demo import demo
 from xerte.cli.evaluate import evaluate
+from xerte.cli.explain import explain
 from xerte.cli.forecast import forecast
 from xerte.cli.train import train
 from xerte.errors import XerteError
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.add_typer(data, name="data")
 app.command()(evaluate)
 app.command()(forecast)
+app.command()(explain)
 app.command()(train)
 app.command()(demo)
 

@@ -1,15 +1,13 @@
 """`xerte forecast`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.cli.output import AsJson, print_json, print_text, progress
+from xerte.cli.ranking import Given, Without, facts_of, print_ranking
 from xerte.errors import InputError
-
-if TYPE_CHECKING:
-    from xerte.api import Forecast, Model
 
 
 def forecast(
@@ -25,6 +23,8 @@ def forecast(
         Path | None, typer.Option(help="Many questions: columns subject, relation, time, object.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where their answers go: .parquet, .csv, .tsv or .jsonl.")] = None,
+    without: Without = None,
+    given: Given = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -37,6 +37,7 @@ def forecast(
     xerte forecast icews14 "?" "Make a visit" 2014-11-09 Oman --top 3
     xerte forecast world "?" visits 2021-03-01 Oman --among states.txt --json
     xerte forecast icews14 --queries questions.csv --out answers.parquet
+    xerte forecast world Wenoravrin condemns 2022-10-20 --given "Druerugard|attacks|Wenoravrin|2022-10-19"
     """
     from xerte import api
     from xerte.api.questions import read_names, read_questions, write_answers
@@ -51,9 +52,17 @@ def forecast(
                 "--out belongs to --queries: one question is answered on the screen, or as JSON with --json"
             )
         question = api.Question(subject or "", relation or "", time or "", object)
+        hidden, supposed = facts_of(without), facts_of(given)
         chosen = api.Model.load(model, dataset, device)
-        _show(chosen, chosen.forecast_many([question], top, among=candidates)[0], as_json)
+        asked = (question.subject, question.relation, question.time, top)
+        answer = chosen.forecast(*asked, object=question.object, among=candidates, without=hidden, given=supposed)
+        if as_json:
+            print_json(answer.to_json())
+        else:
+            print_ranking(answer)
         return
+    if without or given:
+        raise InputError("--without and --given belong to one question: give SUBJECT RELATION TIME [OBJECT]")
     questions = read_questions(queries)
     chosen = api.Model.load(model, dataset, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
@@ -69,19 +78,4 @@ def forecast(
         print_json([one.to_json() for one in forecasts])
     else:
         for one in forecasts:
-            _show(chosen, one, as_json=False)
-
-
-def _show(model: "Model", answer: "Forecast", as_json: bool) -> None:
-    if as_json:
-        print_json(answer.to_json())
-        return
-    asked = answer.question
-    title = f"({asked.subject}, {asked.relation}, {asked.object}, {asked.time}) by {model.name}"
-    rows = [
-        (place, candidate.entity, f"{candidate.score:.4f}" if candidate.reached else "not reached")
-        for place, candidate in enumerate(answer.answers, 1)
-    ]
-    print_table(title, ("", "entity", "score"), rows, left=2)
-    for note in answer.notes:
-        print_text(f"note: {note}")
+            print_ranking(one)

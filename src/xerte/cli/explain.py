@@ -1,0 +1,128 @@
+"""`xerte explain`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.cli.ranking import Given, Without, facts_of, print_ranking
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from xerte.api.explain import Explanation
+    from xerte.explanation.named import Edge, Graph
+
+_BRANCHES = 5
+_FACTS = 10
+
+
+def explain(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it.")],
+    relation: Annotated[str, typer.Argument(help="What is done.")],
+    time: Annotated[str, typer.Argument(help="When: only what happened before is read.")],
+    object: Annotated[str, typer.Argument(help="To whom; ? asks for it.")] = "?",
+    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
+    answer: Annotated[str | None, typer.Option(help="The candidate to explain (default: the best answer).")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many answers to rank.")] = 10,
+    paths: Annotated[int, typer.Option(min=1, help="How many reasoning paths to tell.")] = 10,
+    dismissed: Annotated[
+        bool, typer.Option("--dismissed", help="Also show what was seen and carried nothing to the answer.")
+    ] = False,
+    without: Without = None,
+    given: Given = None,
+    templates: Annotated[Path | None, typer.Option(help="A TOML file that says how relations are told.")] = None,
+    graphml: Annotated[Path | None, typer.Option(help="Also write the inference graph to this file.")] = None,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Answers a question and says why: the facts and paths that carried the answer's score, and the graph.
+
+    \b
+    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model runs/icews14-paper
+    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --answer Iran --json
+    xerte explain world Wenoravrin condemns 2022-10-20 --dismissed
+    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 \\
+        --without "Catherine Ashton|Express intent to meet or negotiate|Oman|2014-11-04"
+    """
+    from xerte import api
+
+    chosen = api.Model.load(model, dataset, device)
+    hidden, supposed = facts_of(without), facts_of(given)
+    forecast = chosen.forecast(subject, relation, time, top, object=object, without=hidden, given=supposed)
+    told = forecast.explain(answer, most=paths, templates=templates)
+    if graphml is not None:
+        told.to_graphml(graphml, dismissed)
+    if as_json:
+        changed = forecast.to_json() if forecast.original else {}
+        print_json(told.to_json(dismissed) | {key: changed[key] for key in ("original", "changes") if changed})
+        return
+    print_ranking(forecast, bars=True)
+    _tell(told, dismissed)
+    if graphml is not None:
+        print_text(f"The graph is in {graphml}.")
+
+
+def _tell(told: "Explanation", dismissed: bool) -> None:
+    if told.answer is None:
+        print_text("There is no answer to explain.")
+        return
+    if not told.evidence and not told.paths:
+        print_text(f"Nothing {told.model} read speaks for {told.answer}.")
+    else:
+        print_text(f"Why {told.answer}? The facts that carried its score:")
+        for fact in told.evidence[:_FACTS]:
+            print_text(f"  {fact.share:>6.1%}  {fact.sentence}")
+        if len(told.evidence) > _FACTS:
+            print_text(f"          and {len(told.evidence) - _FACTS:,} more")
+    if any(len(path.facts) != 1 for path in told.paths):
+        print_text("The ways that led to it:")
+        for path in told.paths:
+            print_text(f"  {path.share:>6.1%}  {path.sentence}")
+        if told.rest > 0.0005:
+            print_text(f"  {told.rest:>6.1%}  came by other ways")
+    if dismissed:
+        rows = [
+            (one.sentence, f"step {one.step}, {'pruned' if one.pruned else 'led elsewhere'}", f"{one.contribution:.4f}")
+            for one in told.dismissed
+        ]
+        print_table("Seen, and nothing to this answer:", ("fact", "what became of it", "contribution"), rows, left=2)
+    if told.graph.nodes:
+        _print_tree(told.graph)
+
+
+def _print_tree(graph: "Graph") -> None:
+    """The graph as the model grew it: below a node, the facts it looked back to, those that carried most first."""
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
+
+    root = graph.nodes[0]
+    tree = Tree(Text(f"{root.entity}, {root.time}: the question"))
+    outgoing: dict[int, dict[str, list[Edge]]] = {}
+    for edge in graph.edges:
+        if edge.sentence:
+            outgoing.setdefault(edge.source, {}).setdefault(edge.sentence, []).append(edge)
+    _grow(tree, root.id, outgoing, set())
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(tree)
+
+
+def _grow(tree: "Tree", node: int, outgoing: "dict[int, dict[str, list[Edge]]]", seen: set[int]) -> None:
+    from rich.text import Text
+
+    weighed = [
+        (sum(edge.share for edge in edges), max(edge.contribution for edge in edges), text, edges[0].target)
+        for text, edges in outgoing.get(node, {}).items()
+    ]
+    weighed.sort(key=lambda row: (-row[0], -row[1], row[2]))
+    for share, contribution, text, target in weighed[:_BRANCHES]:
+        label = Text(f"{share:>6.1%}  {text}" if share else f"     –  {text}", "bold" if share else "dim")
+        branch = tree.add(label.append(f"  ({contribution:.4f})", "dim"))
+        if target not in seen:
+            seen.add(target)
+            _grow(branch, target, outgoing, seen)
+    if len(weighed) > _BRANCHES:
+        tree.add(Text(f"and {len(weighed) - _BRANCHES} more", "dim"))

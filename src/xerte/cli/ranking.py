@@ -1,0 +1,60 @@
+"""A forecast as a table: the answers, bars, and what a changed history made of them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import print_table, print_text
+
+if TYPE_CHECKING:
+    from xerte.api import Forecast
+    from xerte.api.whatif import Change, FactInNames
+
+_WIDTH = 24
+
+Without = Annotated[
+    list[str] | None, typer.Option("--without", help="Hide a fact: subject|relation|object|date; may be repeated.")
+]
+Given = Annotated[
+    list[str] | None, typer.Option("--given", help="Suppose a fact: subject|relation|object|date; may be repeated.")
+]
+
+
+def facts_of(texts: list[str] | None) -> "list[FactInNames]":
+    """The facts of a repeated option."""
+    from xerte.api.whatif import fact_from_text
+
+    return [fact_from_text(text) for text in texts or []]
+
+
+def print_ranking(forecast: "Forecast", bars: bool = False) -> None:
+    """The answers, beside those of the true history where facts were hidden or supposed; then the notes."""
+    asked = forecast.question
+    title = f"({asked.subject}, {asked.relation}, {asked.object}, {asked.time}) by {forecast.model}"
+    if forecast.original is not None:
+        columns = ("", "entity", "score", "was", "originally", "difference")
+        print_table(title, columns, [_change(change) for change in forecast.changes], left=2)
+    else:
+        best = max((answer.score for answer in forecast.answers), default=0.0)
+        rows = [
+            (
+                place,
+                answer.entity,
+                *([_bar(answer.score, best)] if bars else []),
+                f"{answer.score:.4f}" if answer.reached else "not reached",
+            )
+            for place, answer in enumerate(forecast.answers, 1)
+        ]
+        print_table(title, ("", "entity", *([""] if bars else []), "score"), rows, left=3 if bars else 2)
+    for note in forecast.notes:
+        print_text(f"note: {note}")
+
+
+def _change(change: "Change") -> tuple[object, ...]:
+    place, before = change.place or "–", change.original_place or "–"
+    scores = (f"{change.score:.4f}", before, f"{change.original_score:.4f}", f"{change.difference:+.4f}")
+    return place, change.entity, *scores
+
+
+def _bar(score: float, best: float) -> str:
+    return "█" * max(1, round(_WIDTH * score / best)) if score > 0 and best > 0 else ""
