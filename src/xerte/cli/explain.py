@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _BRANCHES = 5
 _FACTS = 10
+_LEAST = 0.0005
+"""A share that rounds to 0.0 % is not shown."""
 
 
 def explain(
@@ -45,8 +47,7 @@ def explain(
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model runs/icews14-paper
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --answer Iran --json
     xerte explain world Wenoravrin condemns 2022-10-20 --dismissed
-    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 \\
-        --without "Catherine Ashton|Express intent to meet or negotiate|Oman|2014-11-04"
+    xerte explain icews14 Iran Consult 2014-11-09 --without "Iran|Consult|China|2014-11-03"
     """
     from xerte import api
 
@@ -74,15 +75,16 @@ def _tell(told: "Explanation", dismissed: bool) -> None:
         print_text(f"Nothing {told.model} read speaks for {told.answer}.")
     else:
         print_text(f"Why {told.answer}? The facts that carried its score:")
-        for fact in told.evidence[:_FACTS]:
+        weighty = [fact for fact in told.evidence if fact.share >= _LEAST][:_FACTS]
+        for fact in weighty:
             print_text(f"  {fact.share:>6.1%}  {fact.sentence}")
-        if len(told.evidence) > _FACTS:
-            print_text(f"          and {len(told.evidence) - _FACTS:,} more")
+        if len(told.evidence) > len(weighty):
+            print_text(f"          and {len(told.evidence) - len(weighty):,} more")
     if any(len(path.facts) != 1 for path in told.paths):
         print_text("The ways that led to it:")
         for path in told.paths:
             print_text(f"  {path.share:>6.1%}  {path.sentence}")
-        if told.rest > 0.0005:
+        if told.rest >= _LEAST:
             print_text(f"  {told.rest:>6.1%}  came by other ways")
     if dismissed:
         rows = [

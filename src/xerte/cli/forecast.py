@@ -37,7 +37,7 @@ def forecast(
     xerte forecast icews14 "?" "Make a visit" 2014-11-09 Oman --top 3
     xerte forecast world "?" visits 2021-03-01 Oman --among states.txt --json
     xerte forecast icews14 --queries questions.csv --out answers.parquet
-    xerte forecast world Wenoravrin condemns 2022-10-20 --given "Druerugard|attacks|Wenoravrin|2022-10-19"
+    xerte forecast world Wenoravrin condemns 2022-10-20 --given "Wenoravrin|condemns|Druerugard|2022-10-19"
     """
     from xerte import api
     from xerte.api.questions import read_names, read_questions, write_answers

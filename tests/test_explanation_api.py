@@ -1,0 +1,323 @@
+"""Explanations in names: forecasts that explain themselves, exports, what if, and `xerte explain`."""
+
+import json
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import xerte
+from xerte.api.explain import Explanation
+from xerte.api.model import Model
+from xerte.cli import app
+from xerte.data import store
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.errors import InputError, UnknownNameError
+from xerte.explanation.named import Fact
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.model import XERTE
+from xerte.settings import ModelSettings
+
+NAMES = ["Ann", "Ben", "Cid", "Dan", "<Eve_Ash>", "Fay"]
+
+
+@pytest.fixture
+def data() -> Dataset:
+    rng = np.random.default_rng(3)
+    drawn = {tuple(row) for row in rng.integers([len(NAMES), 2, len(NAMES)], size=(60, 3)).tolist()}
+    rows = sorted((s, p, o, i % 12) for i, (s, p, o) in enumerate(sorted(drawn)) if s != o)
+    facts = Facts.of(rows).in_time_order()
+    calendar = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+    sizes = (len(facts) - 10, 5, 5)
+    return Dataset("tiny", facts, sizes, Vocabulary.of(NAMES), Relations.of(["visits", "sends gifts to"]), calendar)
+
+
+class Counting:
+    """A forecaster that counts how often it is asked."""
+
+    name = "xerte"
+
+    def __init__(self, inner: XERTE) -> None:
+        self.inner, self.calls = inner, 0
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        self.calls += 1
+        return self.inner.forecast(history, queries)
+
+
+def untrained(data: Dataset) -> XERTE:
+    torch.manual_seed(0)
+    settings = ModelSettings(steps=3, n=5, k=8, dims=(8, 6, 4), static_dim=4, time_dim=4)
+    return XERTE(settings, data.num_entities, data.num_relations)
+
+
+@pytest.fixture
+def model(data: Dataset) -> Model:
+    return Model(untrained(data), data)
+
+
+ASKED = ("Ann", "visits", "2024-01-12")
+
+
+def test_a_forecast_explains_itself_without_asking_again(data: Dataset) -> None:
+    counting = Counting(untrained(data))
+    model = Model(counting, data)
+    forecast = model.forecast(*ASKED)
+    told = [forecast.explain(answer.entity) for answer in forecast.answers]
+    assert counting.calls == 1
+    assert forecast.explain() == told[0]
+    many = model.forecast_many([xerte.Question("Ben", "visits", "2024-01-11"), xerte.Question(*ASKED)])
+    again = [many[1].explain(answer.entity) for answer in forecast.answers]
+    assert [(one.evidence, one.paths) for one in again] == [(one.evidence, one.paths) for one in told]
+    assert counting.calls == 2 + len(told)
+
+
+def test_evidence_paths_and_sentences(model: Model, data: Dataset) -> None:
+    happened = {
+        (data.entities[s], data.relations[p], data.entities[o], data.calendar.format(t))
+        for s, p, o, t in zip(*(column.tolist() for column in data.facts.columns()), strict=True)
+    }
+    forecast = model.forecast(*ASKED)
+    assert len(forecast.answers) > 3
+    for answer in forecast.answers:
+        told = forecast.explain(answer.entity, most=None)
+        assert sum(path.share for path in told.paths) == pytest.approx(1, abs=1e-5)
+        assert told.rest == pytest.approx(0, abs=1e-5)
+        assert told.sentences == tuple(path.sentence for path in told.paths)
+        for fact in told.evidence:
+            assert (fact.subject, fact.relation, fact.object, fact.time) in happened
+            assert fact.time < ASKED[2]
+            assert fact.sentence.startswith(f"On {fact.time}, ")
+            mass = sum(path.share for path in told.paths if fact in path.facts)
+            same = [p for p in told.paths if any(_names(fact) == _names(other) for other in p.facts)]
+            assert mass <= fact.share + 1e-6
+            assert fact.share == pytest.approx(sum(path.share for path in same), abs=1e-6)
+        for path in told.paths:
+            times = [fact.time for fact in path.facts]
+            assert times == sorted(times)
+            ends = {name for fact in path.facts for name in (fact.subject, fact.object)} or {"Ann"}
+            assert {"Ann", answer.entity} <= ends
+
+
+def _names(fact: Fact) -> tuple[str, str, str, str]:
+    return fact.subject, fact.relation, fact.object, fact.time
+
+
+def test_the_graph_has_what_was_kept_and_on_demand_what_was_pruned(model: Model) -> None:
+    told = model.forecast(*ASKED).explain()
+    kept, whole = told.graph, told.whole_graph
+    assert (kept.nodes[0].entity, kept.nodes[0].time, kept.nodes[0].step) == ("Ann", ASKED[2], 0)
+    assert kept.nodes[0].attention[0] == 1
+    for after in range(4):
+        assert sum(node.attention[after] for node in kept.nodes) == pytest.approx(1, abs=1e-5)
+    assert [edge for edge in whole.edges if edge.kept] == list(kept.edges)
+    assert len([edge for edge in kept.edges if edge.step == 3]) == 8
+    assert len(whole.edges) > len(kept.edges)
+    assert whole.nodes[: len(kept.nodes)] == kept.nodes
+    assert not any(node.kept or any(node.attention) for node in whole.nodes[len(kept.nodes) :])
+    for edge in whole.edges:
+        source, target = whole.nodes[edge.source], whole.nodes[edge.target]
+        if edge.relation is None:
+            assert source == target
+            assert edge.sentence == ""
+        else:
+            assert {source.entity, target.entity} == {edge.subject, edge.object}
+            assert edge.time == target.time < source.time
+    for step in (1, 2, 3):
+        assert sum(edge.share for edge in kept.edges if edge.step == step) == pytest.approx(1, abs=1e-5)
+
+
+def test_what_was_dismissed_can_be_asked_for(model: Model) -> None:
+    told = model.forecast(*ASKED).explain()
+    used = {_names(fact) for fact in told.evidence}
+    gone = [(one.subject, one.relation, one.object, one.time) for one in told.dismissed]
+    assert gone
+    assert used.isdisjoint(gone)
+    assert len(set(gone)) == len(gone)
+    seen = {(e.subject, e.relation, e.object, e.time) for e in told.whole_graph.edges if e.relation}
+    assert used | set(gone) == seen
+    assert any(one.pruned for one in told.dismissed)
+    contributions = [one.contribution for one in told.dismissed]
+    assert contributions == sorted(contributions, reverse=True)
+
+
+def test_json_has_exactly_the_promised_shape(model: Model) -> None:
+    body = json.loads(json.dumps(model.forecast(*ASKED).explain().to_json()))
+    assert list(body) == ["query", "answers", "answer", "evidence", "paths", "graph"]
+    assert list(body["evidence"][0]) == ["subject", "relation", "object", "time", "share", "sentence"]
+    assert list(body["paths"][0]) == ["share", "sentence", "facts"]
+    assert list(body["graph"]) == ["nodes", "edges"]
+    assert list(body["graph"]["nodes"][0]) == ["id", "entity", "time", "step", "attention", "kept"]
+    assert body["answer"] == body["answers"][0]["entity"]
+    assert body["query"]["subject"] == "Ann"
+
+
+def test_no_answer_no_reason(model: Model) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean Ann"):
+        model.forecast(*ASKED).explain("Anne")
+    nothing = xerte.Forecast(xerte.Question("Ann", "visits", "2024-01-12"), "x", ())
+    with pytest.raises(InputError, match="not made by a model"):
+        nothing.explain()
+    early = Model.load("recurrence", model.dataset).forecast("Ann", "visits", "2024-01-01")
+    assert early.answers == ()
+    assert early.explain().answer is None
+    assert early.explain().to_json()["graph"] == {"nodes": [], "edges": []}
+
+
+def test_recurrence_explains_by_the_facts_it_counted(data: Dataset) -> None:
+    forecast = Model.load("recurrence", data).forecast("?", "visits", "2024-01-12", object="Ben")
+    told = forecast.explain()
+    assert sum(fact.share for fact in told.evidence) == pytest.approx(1)
+    assert [path.facts for path in told.paths] == [(fact,) for fact in told.evidence[:10]]
+    first = told.evidence[0]
+    assert (first.object, first.sentence) == ("Ben", f"On {first.time}, Ben was visited by {told.answer}.")
+    assert told.graph.nodes == ()
+    assert told.dismissed == ()
+
+
+def test_graphml_is_what_networkx_makes(model: Model, tmp_path: Path) -> None:
+    told = model.forecast(*ASKED).explain()
+    text = told.to_graphml(tmp_path / "graph.xml", dismissed=True)
+    assert ET.fromstring(text).tag.endswith("graphml")
+    read = nx.read_graphml(tmp_path / "graph.xml", force_multigraph=True)
+    made = told.to_networkx(dismissed=True)
+    assert [read.nodes[f"n{id}"] for id in made] == [dict(values) for _, values in made.nodes(data=True)]
+    ours = [(f"n{a}", f"n{b}", values) for a, b, values in made.edges(data=True)]
+    theirs = [(a, b, {k: v for k, v in values.items() if k != "id"}) for a, b, values in read.edges(data=True)]
+    key = lambda edge: json.dumps(edge, sort_keys=True)  # noqa: E731
+    assert [{"sentence": ""} | e[2] for e in sorted(theirs, key=key)] == [e[2] for e in sorted(ours, key=key)]
+    with pytest.raises(InputError, match="cannot write"):
+        told.to_graphml(tmp_path / "none" / "graph.xml")
+
+
+def test_missing_extras_are_named(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = model.forecast(*ASKED).explain()
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match=r"networkx is not installed: pip install 'xerte\[explain\]'"):
+        told.to_networkx()
+    with pytest.raises(InputError, match=r"pandas is not installed"):
+        told.to_dataframe()
+
+
+def test_what_if_answers_like_a_rebuilt_history(model: Model, data: Dataset) -> None:
+    original = model.forecast(*ASKED)
+    first = original.explain().evidence[0]
+    hidden, given = _names(first), ("Fay", "visits", "Ann", "2024-01-11")
+    forecast = model.forecast(*ASKED, without=[hidden], given=[given])
+    row = [(data.entities.id("Fay"), 0, data.entities.id("Ann"), 10)]
+    keep = np.array([_names_of(data, i) != hidden for i in range(len(data.facts))])
+    facts = Facts.concat([data.facts[keep], Facts.of(row)]).in_time_order()
+    rebuilt = Model(
+        model.forecaster, Dataset("r", facts, (len(facts), 0, 0), data.entities, data.relations, data.calendar)
+    )
+    assert forecast.answers == rebuilt.forecast(*ASKED).answers
+    assert forecast.original is not None
+    assert forecast.original.answers == original.answers
+    told = forecast.explain(forecast.answers[0].entity, most=None)
+    assert hidden not in {_names(fact) for fact in told.evidence}
+    assert any(
+        note.startswith("hidden: ") and note.endswith(f"of the score of {original.answers[0].entity}.")
+        for note in forecast.notes
+    )
+    change = forecast.changes[0]
+    assert (change.entity, change.place) == (forecast.answers[0].entity, 1)
+    before = {answer.entity: (place, answer.score) for place, answer in enumerate(original.answers, 1)}
+    assert (change.original_place, change.original_score) == before[change.entity]
+    assert change.difference == pytest.approx(change.score - change.original_score)
+    assert set(forecast.to_json()) >= {"original", "changes"}
+    assert "original" not in original.to_json()
+
+
+def _names_of(data: Dataset, row: int) -> tuple[str, str, str, str]:
+    s, p, o, t = (int(column[row]) for column in data.facts.columns())
+    return data.entities[s], data.relations[p], data.entities[o], data.calendar.format(t)
+
+
+def test_a_supposed_fact_is_evidence(data: Dataset) -> None:
+    model = Model.load("recurrence", data)
+    forecast = model.forecast(*ASKED, given=[("Fay", "inverse of visits", "Ann", "2024-01-11")] * 2)
+    told = forecast.explain("Fay")
+    assert told.evidence[0].sentence == "On 2024-01-11, Ann visited Fay."
+    before = model.forecast(*ASKED).explain("Fay")
+    assert len(told.evidence) == len(before.evidence) + 1
+
+
+def test_what_has_no_effect_is_said(model: Model, data: Dataset) -> None:
+    original = model.forecast(*ASKED)
+    late = model.forecast(*ASKED, given=[("Ann", "visits", "Fay", "2024-01-12")])
+    assert late.answers == original.answers
+    assert late.notes == ("(Ann, visits, Fay, 2024-01-12) has no effect: only what happened before 2024-01-12 is read",)
+    old = model.forecast(*ASKED, given=[_names_of(data, 0)])
+    assert old.answers == original.answers
+    assert old.notes[0].endswith("is in the history already")
+    with pytest.raises(InputError, match=r"\(Ann, visits, Ann, 2024-01-02\) cannot be hidden: it is not"):
+        model.forecast(*ASKED, without=[("Ann", "visits", "Ann", "2024-01-02")])
+    with pytest.raises(InputError, match="at once"):
+        model.forecast(*ASKED, without=[_names_of(data, 0)], given=[_names_of(data, 0)])
+
+
+@pytest.fixture
+def folder(data: Dataset, tmp_path: Path) -> str:
+    store.save(data, tmp_path / "tiny")
+    return str(tmp_path / "tiny")
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_command_tells_why(folder: str, model: Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    trained = ("--model", str(tmp_path / "model"), "--device", "cpu")
+    told = model.forecast(*ASKED).explain("Ben")
+    text = run("explain", folder, *ASKED, *trained, "--answer", "Ben", "--dismissed", "--graphml", str(tmp_path / "g"))
+    assert "Why Ben? The facts that carried its score:" in text
+    assert f"  {told.evidence[0].share:>6.1%}  {told.evidence[0].sentence}\n" in text
+    assert f"  {told.paths[0].share:>6.1%}  {told.paths[0].sentence}\n" in text
+    assert "Ann, 2024-01-12: the question" in text
+    assert "Seen, and nothing to this answer:" in text
+    assert "█" * 24 in text
+    assert "\x1b" not in text
+    assert len(nx.read_graphml(tmp_path / "g", force_multigraph=True)) == len(told.whole_graph.nodes)
+    body = json.loads(run("explain", folder, *ASKED, *trained, "--answer", "Ben", "--json"))
+    assert body == json.loads(json.dumps(told.to_json()))
+
+
+def test_the_commands_suppose(folder: str, data: Dataset) -> None:
+    fact = "|".join(("Ann", "visits", "Fay", "2024-01-11"))
+    body = json.loads(run("forecast", folder, *ASKED, "--given", fact, "--json"))
+    assert {"original", "changes"} <= set(body)
+    assert json.loads(run("explain", folder, *ASKED, "--given", fact, "--json"))["changes"] == body["changes"]
+    fay = next(change for change in body["changes"] if change["entity"] == "Fay")
+    assert fay["difference"] > 0
+    text = run("explain", folder, *ASKED, "--given", fact, "--answer", "Fay")
+    assert "originally" in text
+    assert "On 2024-01-11, Ann visited Fay." in text
+    bad = CliRunner().invoke(app, ["forecast", folder, *ASKED, "--without", "Ann|visits"])
+    assert bad.exit_code == 2
+    assert "write subject|relation|object|date" in bad.stderr
+
+
+def test_what_nobody_speaks_for_is_said(folder: str) -> None:
+    assert "There is no answer to explain." in run("explain", folder, "Ann", "visits", "2024-01-01")
+    text = run("explain", folder, "Ann", "visits", "2024-01-02", "--answer", "Dan")
+    assert "Nothing recurrence read speaks for Dan." in text or "Why Dan?" in text
+
+
+def test_the_text_of_an_explanation(model: Model) -> None:
+    told: Explanation = model.forecast(*ASKED).explain()
+    lines = str(told).splitlines()
+    assert lines[0] == f"(Ann, visits, ?, 2024-01-12): {told.answer}"
+    assert lines[1].endswith(told.sentences[0])

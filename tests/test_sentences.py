@@ -1,0 +1,164 @@
+"""Facts in words: every relation of the benchmarks and the world, other people's relations, dates, template files."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xerte.data.benchmark import read_benchmark
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.world import generate
+from xerte.errors import InputError
+from xerte.explanation.inflection import past
+from xerte.explanation.sentences import Teller, by_rules, readable, sentence, story, when
+
+GOLDEN = Path(__file__).parent / "golden" / "sentences.tsv"
+TELLER = Teller()
+
+
+def golden() -> dict[str, tuple[str, str]]:
+    rows = [line.split("\t") for line in GOLDEN.read_text("utf-8").splitlines()[1:]]
+    return {relation: (active, passive) for relation, active, passive in rows}
+
+
+def test_every_relation_is_told_as_it_was_when_somebody_read_it() -> None:
+    told = {name: (TELLER.clause("X", name, "Y"), TELLER.clause("X", name, "Y", True)) for name in golden()}
+    assert told == golden()
+
+
+def test_every_sentence_names_both_sides_and_no_direction() -> None:
+    for active, passive in golden().values():
+        assert active.startswith("X ")
+        assert passive.startswith("Y ")
+        for text in (active, passive):
+            assert text.split().count("X") == text.split().count("Y") == 1
+            assert not any(word in text.casefold() for word in ("revers", "inverse", "–", "{", "  "))
+
+
+def test_the_list_has_every_relation_of_the_world() -> None:
+    assert set(generate().dataset.relations) <= golden().keys()
+
+
+@pytest.mark.benchmark_data
+@pytest.mark.parametrize("name", ["icews14", "icews18", "icews0515", "yago"])
+def test_the_list_has_every_relation_of_the_benchmarks(benchmarks: Path, name: str) -> None:
+    data = read_benchmark(benchmarks / name, name, Calendar(Tick.STEP, "", Tick.STEP))
+    assert set(data.relations) <= golden().keys()
+
+
+@pytest.mark.parametrize(
+    ("relation", "active", "passive"),
+    [
+        ("visits", "Ann visited Ben", "Ben was visited by Ann"),
+        ("Physically assault", "Ann physically assaulted Ben", "Ben was physically assaulted by Ann"),
+        ("Criticize or denounce", "Ann criticized or denounced Ben", "Ben was criticized or denounced by Ann"),
+        ("WORKS_FOR", "Ann worked for Ben", "Ben was worked for by Ann"),
+        ("isParentOf", "Ann was parent of Ben", "Ann was parent of Ben"),
+        ("hasChild", "Ann had child Ben", "Ann had child Ben"),
+        ("sends money to", "Ann sent money to Ben", "Ann sent money to Ben"),
+        ("sends money", "Ann sent money with regard to Ben", "Ann sent money with regard to Ben"),
+        ("killed by", "Ann was killed by Ben", "Ben killed Ann"),
+        ("took", "Ann took Ben", "Ben was taken by Ann"),
+        ("P26", "Ann – P26 – Ben", "Ann – P26 – Ben"),
+        ("colleague", "Ann – colleague – Ben", "Ann – colleague – Ben"),
+        ("odd {subject}", "Ann – odd (subject) – Ben", "Ann – odd (subject) – Ben"),
+    ],
+)
+def test_relations_without_a_template_are_told_by_rules(relation: str, active: str, passive: str) -> None:
+    told = tuple(form.replace("{subject}", "Ann").replace("{object}", "Ben") for form in by_rules(relation))
+    assert told == (active, passive)
+
+
+@pytest.mark.parametrize(
+    ("verb", "forms"),
+    [
+        ("accuse", ("accused", "accused")),
+        ("carries", ("carried", "carried")),
+        ("plays", ("played", "played")),
+        ("expels", ("expelled", "expelled")),
+        ("addresses", ("addressed", "addressed")),
+        ("broke", ("broke", "broken")),
+        ("freezes", ("froze", "frozen")),
+        ("is", ("was", "been")),
+        ("has", ("had", "had")),
+        ("graduated", ("graduated", "graduated")),
+        ("table", None),
+    ],
+)
+def test_the_past(verb: str, forms: tuple[str, str] | None) -> None:
+    assert past(verb) == forms
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_names_can_be_told(subject: str, relation: str, object: str) -> None:
+    for from_object in (False, True):
+        told = TELLER.clause(subject, relation, object, from_object)
+        assert readable(subject) in told
+        assert readable(object) in told
+
+
+def test_names_with_braces_stay_names() -> None:
+    assert TELLER.clause("{object}", "visits", "{rest}") == "{object} visited {rest}"
+
+
+@pytest.mark.parametrize(
+    ("time", "dated", "text"),
+    [
+        ("2014-11-09", True, "on 2014-11-09"),
+        ("1997", True, "in 1997"),
+        ("1997-03", True, "in 1997-03"),
+        ("2014-11-09T13", True, "at 2014-11-09T13"),
+        ("1997", False, "at time 1997"),
+    ],
+)
+def test_dates_have_their_prepositions(time: str, dated: bool, text: str) -> None:
+    assert when(time, dated) == text
+
+
+def test_a_path_is_told_in_order() -> None:
+    facts = [("a met b", "on 2014-01-01"), ("b saw c", "on 2014-01-02"), ("c left d", "on 2014-01-03")]
+    assert sentence(*facts[0]) == story(facts[:1]) == "On 2014-01-01, a met b."
+    assert story(facts[:2]) == "First, on 2014-01-01, a met b. Later, on 2014-01-02, b saw c."
+    assert story(facts) == (
+        "First, on 2014-01-01, a met b. Then, on 2014-01-02, b saw c. Later, on 2014-01-03, c left d."
+    )
+
+
+def test_names_in_brackets_are_read() -> None:
+    assert readable("<Beverly_Adams>") == "Beverly Adams"
+    assert readable("a_b") == "a_b"
+    assert TELLER.clause("<Al_Gore>", "<hasWonPrize>", "<Nobel_Peace_Prize>") == "Al Gore won Nobel Peace Prize"
+
+
+def test_the_users_templates_go_first_and_the_longest_pattern_wins(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'visits = "{subject} called on {object}"\n'
+        '"talk *" = ["{subject} talked {rest} at {object}", "{object} heard {subject} talk {rest}"]\n'
+        '"talk about *" = "{subject} and {object} talked about {rest}"\n'
+    )
+    teller = Teller(own)
+    assert teller.clause("A", "visits", "B", True) == "A called on B"
+    assert teller.clause("A", "talk sense, reason", "B", True) == "B heard A talk sense or reason"
+    assert teller.clause("A", "talk about x, y, z", "B") == "A and B talked about x, y, or z"
+    assert teller.clause("A", "threatens", "B") == "A threatened B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "visits = 3",
+        'visits = "nobody"',
+        'visits = ["{subject} {object}"]',
+        'visits = "{subject} {object} {rest}"',
+        'visits = "{subject} {object} {more}"',
+        "no toml",
+    ],
+)
+def test_a_bad_template_file_is_refused_with_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "own.toml").write_text(text)
+    with pytest.raises(InputError, match=r"own\.toml"):
+        Teller(tmp_path / "own.toml")
+    with pytest.raises(InputError, match="no such template file"):
+        Teller(tmp_path / "none.toml")
