@@ -125,6 +125,10 @@ def test_a_path_is_told_in_order() -> None:
     )
 
 
+def test_a_full_stop_is_not_doubled() -> None:
+    assert sentence("Beto played for Leixões S.C.", "in 2006") == "In 2006, Beto played for Leixões S.C."
+
+
 def test_names_in_brackets_are_read() -> None:
     assert readable("<Beverly_Adams>") == "Beverly Adams"
     assert readable("a_b") == "a_b"

@@ -34,7 +34,7 @@ def origins(graph: InferenceGraph) -> list[Tensor]:
     """For every step and edge, the part c_uv / Σ_u' c_u'v of its target's attention that it brought; 0 if pruned.
 
     float64 [edges of the step], one tensor per step: the chances of a walk back from a node to where its attention
-    came from.
+    came from. Where a model scores nodes by all sampled edges, the pruned ones among them are not followed.
     """
     parts = []
     for step in graph.steps:
