@@ -242,8 +242,8 @@ def test_auto_uses_what_was_measured(tiny: Dataset) -> None:
 def test_degenerate_data_has_a_rhythm_too(facts: list[tuple[int, int, int, int]], entities: int, start: int) -> None:
     steps = Calendar(Tick.STEP, "", Tick.STEP)
     rhythm = Rhythm.of(dataset_of(facts, entities, steps))
-    assert (rhythm.n, rhythm.k, rhythm.time_scale, rhythm.start) == (5, 20, 1.0, start)
-    assert len(rhythm.lines(steps)) == 3
+    assert (rhythm.n, rhythm.k, rhythm.time_scale, rhythm.start) == (5, 20, 2.0, start)
+    assert rhythm.lines(steps)[1] == "no question's subject has 5 prior facts: time_scale = 2 steps"
     assert resolve("auto", dataset_of(facts, entities, steps)).training.start == start
 
 

@@ -14,6 +14,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.types import Split
 
 _MOST, _LEAST = 15, 5
+_PAPER_SCALE = 2.0
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,12 @@ class Rhythm:
 
     Attributes:
         degree: prior edges of a question's subject, the median over training questions.
-        age: units back to the N-th latest of them, the median over those that have so many.
+        age: units back to the N-th latest of them, the median over those that have so many; None where none has.
         start: ticks; by then one training fact in fifty has happened, so that later questions have a history.
     """
 
     degree: int
-    age: float
+    age: float | None
     start: int
 
     @property
@@ -43,14 +44,18 @@ class Rhythm:
     @property
     def time_scale(self) -> float:
         """A quarter of the age: on the paper's four benchmarks this gives 1 to 3 units where the paper uses 2."""
-        return max(1.0, self.age / 4)
+        return _PAPER_SCALE if self.age is None else max(1.0, self.age / 4)
 
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""
         unit = calendar.unit.value
+        if self.age is None:
+            reach = f"no question's subject has {self.n} prior facts"
+        else:
+            reach = f"the latest {self.n} of them reach back {self.age:g} {unit}s"
         return (
             f"a typical question's subject has {self.degree} prior facts: n = {self.n}, k = {self.k}",
-            f"the latest {self.n} of them reach back {self.age:g} {unit}s: time_scale = {self.time_scale:g} {unit}s",
+            f"{reach}: time_scale = {self.time_scale:g} {unit}s",
             f"2 % of the training facts lie before {calendar.format(self.start)}: training starts there",
         )
 
@@ -70,9 +75,8 @@ class Rhythm:
         degree = int((stop - start).median())
         size = max(_LEAST, min(_MOST, degree))
         enough = torch.nonzero(stop - start >= size)[:, 0]
+        age = None
         if len(enough):
             edge_time = history.edges(stop[enough] - size).time
             age = float((queries.time[enough] - edge_time).median()) / dataset.calendar.ticks_per_unit
-        else:
-            age = 4.0
         return Rhythm(degree, age, int(np.quantile(train.time, 0.02, method="lower")))

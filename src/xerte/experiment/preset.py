@@ -59,6 +59,8 @@ def resolve(preset: str, dataset: Dataset, overrides: Mapping[str, Any] | None =
             raise _unknown(name, [field for kind in _KINDS.values() for field in kind.model_fields])
         parts[part][name] = value
     model, training = _fit(ModelSettings, parts["model"]), _fit(TrainingSettings, parts["training"])
+    if derived and overrides:
+        derived = (*derived, "set by you: " + ", ".join(f"{name} = {value}" for name, value in overrides.items()))
     return Resolved(preset, model, training, derived)
 
 
