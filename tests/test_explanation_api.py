@@ -248,6 +248,9 @@ def test_a_supposed_fact_is_evidence(data: Dataset) -> None:
     forecast = model.forecast(*ASKED, given=[("Fay", "inverse of visits", "Ann", "2024-01-11")] * 2)
     told = forecast.explain("Fay")
     assert told.evidence[0].sentence == "On 2024-01-11, Ann visited Fay."
+    share = forecast.explain().evidence[0].share
+    assert forecast.answers[0].entity == "Fay"
+    assert forecast.notes == (f"given: On 2024-01-11, Ann visited Fay. It carries {share:.0%} of the score of Fay.",)
     before = model.forecast(*ASKED).explain("Fay")
     assert len(told.evidence) == len(before.evidence) + 1
 

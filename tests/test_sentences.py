@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xerte.data.benchmark import read_benchmark
@@ -90,6 +90,7 @@ def test_the_past(verb: str, forms: tuple[str, str] | None) -> None:
     assert past(verb) == forms
 
 
+@settings(deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_any_names_can_be_told(subject: str, relation: str, object: str) -> None:
     for from_object in (False, True):

@@ -137,15 +137,22 @@ class Explainer:
     """What is kept of one forecast to explain it later.
 
     Attributes:
-        forecaster, history, query, dataset: what was asked of whom.
+        forecaster, history, dataset: who was asked.
+        queries, row: among what, and the place of the question there.
         graph: what the forward pass left, where the question was asked alone; otherwise it is asked again.
     """
 
     forecaster: Forecaster
     history: TemporalIndex
-    query: Queries
     dataset: Dataset
+    queries: Queries
+    row: int
     graph: InferenceGraph | None = None
+
+    @property
+    def query(self) -> Queries:
+        """The question alone."""
+        return self.queries[self.row : self.row + 1]
 
     def explain(self, forecast: Forecast, answer: str | None, most: int | None, templates: File | None) -> Explanation:
         """See `Forecast.explain`."""

@@ -169,7 +169,7 @@ class Model:
             # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
             alone = graph if len(asked) == 1 else None
             forecasts += [
-                Forecast(question, self.name, answer, note, explainer=self._explainer(queries[at : at + 1], alone))
+                Forecast(question, self.name, answer, note, explainer=self._explainer(queries, at, alone))
                 for at, (question, answer, note) in enumerate(
                     zip(asked[rows], answers, notes[rows], strict=True), start=start
                 )
@@ -245,8 +245,8 @@ class Model:
             raise InputError("there are no candidates: name at least one entity")
         return torch.tensor(ids, dtype=torch.int64)
 
-    def _explainer(self, query: Queries, graph: InferenceGraph | None) -> Explainer:
-        return Explainer(self.forecaster, self.history, query, self.dataset, graph)
+    def _explainer(self, queries: Queries, row: int, graph: InferenceGraph | None) -> Explainer:
+        return Explainer(self.forecaster, self.history, self.dataset, queries, row, graph)
 
     def _answers(
         self, queries: Queries, top: int, candidates: Tensor | None

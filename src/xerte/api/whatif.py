@@ -96,6 +96,13 @@ def _ids(dataset: Dataset, fact: FactInNames) -> tuple[int, int, int, int]:
     return near, kind, far, dataset.calendar.parse(str(time))
 
 
+def _as_written(dataset: Dataset, fact: FactInNames) -> FactInNames:
+    """The same fact in its own direction, with its time as the calendar writes it."""
+    subject, relation, object, time = _ids(dataset, fact)
+    names = dataset.entities
+    return names[subject], dataset.relations[relation], names[object], dataset.calendar.format(time)
+
+
 def _happened(facts: Facts, row: tuple[int, int, int, int]) -> bool:
     mine = np.flatnonzero(facts.subject == row[0])
     return bool(np.all([column[mine] == value for column, value in zip(facts.columns(), row, strict=True)], 0).any())
@@ -110,6 +117,7 @@ def what_if(
     given: Sequence[FactInNames],
 ) -> Forecast:
     """The forecast over the changed history, with the original, the changes, and what the facts did as notes."""
+    without, given = ([_as_written(model.dataset, fact) for fact in facts] for facts in (without, given))
     change = supposed(model.dataset, without, given)
     every = max(top, model.dataset.num_entities)
     before = model.forecast_many([question], every, among=among)[0]
@@ -120,7 +128,7 @@ def what_if(
     notes += [
         f"({', '.join(fact)}) has no effect: only what happened before {question.time} is read"
         for fact in (*without, *given)
-        if model.dataset.calendar.parse(str(fact[3])) >= asked
+        if model.dataset.calendar.parse(fact[3]) >= asked
     ]
     notes += _roles(before, "hidden", "carried", without)
     notes += _roles(after, "given", "carries", given)
