@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is slow, not wrong; on failure the blob that repeats it is printed.
+settings.register_profile("xerte", deadline=None, print_blob=True)
+settings.load_profile("xerte")
 
 _BENCHMARKS = Path(os.environ.get("XERTE_BENCHMARKS", Path(__file__).parents[2] / "shared" / "data"))
 

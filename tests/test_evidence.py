@@ -7,13 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xerte.data.facts import Facts
+from xerte.data.world import generate
 from xerte.explanation.evidence import evidence
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph, Nodes, StepEdges
 from xerte.graph.sampler import Sampling
 from xerte.model import XERTE
-from xerte.settings import ModelSettings
+from xerte.segment import segment_normalise, segment_sum
+from xerte.settings import ModelSettings, ScoredEdges
 
 Edge = tuple[int, int, int, float]  # source, target, fact, α; a self-loop is fact -1
 A, B, C, D, E = range(5)
@@ -49,6 +51,7 @@ def graph_of(*steps: list[Edge]) -> InferenceGraph:
                 fact=torch.tensor(fact),
                 attention=torch.tensor(alpha, dtype=torch.float64),
                 contribution=torch.tensor(contribution, dtype=torch.float64),
+                kept=torch.tensor([one >= 0 for one in target]),
             )
         )
     by_row = torch.tensor(attention, dtype=torch.float64)[:, torch.tensor(place).argsort()]
@@ -155,3 +158,23 @@ def test_the_share_of_every_fact_is_that_of_the_paths_through_it(
         expected, reached, everything = every_path(graph, query, answer)
         assert float(score) == pytest.approx(reached / everything)  # the twin walks the very graph that scored
         assert shares(graph, answer, query) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scored", list(ScoredEdges))
+def test_the_edges_that_carry_attention_add_up_to_it(scored: ScoredEdges) -> None:
+    """Whether kept edges alone are scored or all sampled ones: nothing is left out of the evidence."""
+    world = generate("tiny").dataset
+    torch.manual_seed(3)
+    chosen = ModelSettings(dims=(8, 8, 4), static_dim=8, time_dim=8, n=4, k=3, scored_edges=scored)
+    model = XERTE(chosen, world.num_entities, world.num_relations)
+    history = TemporalIndex.build(world.facts, world.num_entities, world.num_relations)
+    graph = model.infer(history, Queries.of(world.facts), 0)
+    pruned = 0
+    for after, step in zip(graph.node_attention[1:], graph.steps, strict=True):
+        carrying = step.target >= 0
+        brought = segment_sum(step.contribution[carrying], step.target[carrying], len(graph.nodes))
+        expected = segment_normalise(brought, graph.nodes.query, len(world.facts))
+        torch.testing.assert_close(after, expected)
+        assert bool((step.kept <= carrying).all())
+        pruned += int((carrying & ~step.kept).sum())
+    assert (pruned > 0) == (scored is ScoredEdges.SAMPLED)

@@ -39,7 +39,7 @@ def hand_made() -> InferenceGraph:
 def _edges(rows: list[tuple[int, int, int, int, int, int, float]]) -> StepEdges:
     *ids, weight = (torch.tensor(column) for column in zip(*rows, strict=True))
     source, target, relation, entity, time, fact = ids
-    return StepEdges(source, target, relation, entity, time, fact, weight, weight)
+    return StepEdges(source, target, relation, entity, time, fact, weight, weight, target >= 0)
 
 
 def test_ways_that_differ_only_by_a_pause_are_one() -> None:

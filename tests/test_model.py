@@ -105,7 +105,7 @@ def assert_like_twin(graph: InferenceGraph, outcomes: list[twin.Outcome], tolera
             ]:
                 expected_column = torch.stack(expected) if expected else column.new_zeros(0)
                 torch.testing.assert_close(column[mine], expected_column.detach(), rtol=tolerance, atol=tolerance)
-            survivors = [(names[edges.source[i]], int(edges.relation[i]), i) for i in mine if edges.target[i] >= 0]
+            survivors = [(names[edges.source[i]], int(edges.relation[i]), i) for i in mine if edges.kept[i]]
             assert [names[edges.target[i]] for _, _, i in survivors] == [e.target for e in kept]
             assert [(source, relation) for source, relation, _ in survivors] == [(e.source, e.relation) for e in kept]
         of_query = torch.nonzero(graph.nodes.query == query)[:, 0].tolist()
@@ -247,7 +247,7 @@ def messages_per_pass(update: Update, steps: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(xerte.model, "pass_messages", counted)
     case = make_case(settings_with(update=update, steps=steps), 5)
     graph = case.model.infer(case.history, case.queries, 5)
-    return sent, [int((edges.target >= 0).sum()) for edges in graph.steps]
+    return sent, [int(edges.kept.sum()) for edges in graph.steps]
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])

@@ -71,8 +71,8 @@ def read(graph: InferenceGraph, query: int) -> tuple[Sampled, list[float], dict[
     contributions: list[float] = []
     for edges in graph.steps:
         mine = torch.nonzero(graph.nodes.query[edges.source] == query)[:, 0]
-        columns = [c[mine].tolist() for c in (edges.source, edges.relation, edges.entity, edges.time, edges.target)]
-        sampled.append([(names[v], k, (e, t), u >= 0) for v, k, e, t, u in zip(*columns, strict=True)])
+        columns = [c[mine].tolist() for c in (edges.source, edges.relation, edges.entity, edges.time, edges.kept)]
+        sampled.append([(names[v], k, (e, t), kept) for v, k, e, t, kept in zip(*columns, strict=True)])
         contributions += edges.contribution[mine].tolist()
     mine = torch.nonzero(graph.entity_query == query)[:, 0]
     scores = dict(zip(graph.entity[mine].tolist(), graph.entity_score[mine].tolist(), strict=True))
@@ -266,7 +266,7 @@ def assert_alike(here: Scores, there: Scores, facts: Facts) -> None:
         mine, mine_there = same[told[:, 0]], same[told_there[:, 0]]
         assert torch.equal(told[mine], told_there[mine_there])
         query, contribution = told[mine, 0], edges.contribution[mine]
-        kept, kept_there = edges.target[mine] >= 0, edges_there.target.cpu()[mine_there] >= 0
+        kept, kept_there = edges.kept[mine], edges_there.kept.cpu()[mine_there]
         least = torch.ones(len(facts)).scatter_reduce(0, query[kept], contribution[kept], "amin")
         differs = kept != kept_there
         assert torch.all((contribution - least[query])[differs].abs() < 1e-6)

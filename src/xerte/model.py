@@ -109,9 +109,9 @@ class XERTE(nn.Module):
             hidden = torch.cat([hidden, vectors.index_select(0, joining)])
 
             # Propagate attention to the prior neighbours (Eq. 5), which are attended next.
-            score = self._propagate(nodes, key, contribution, kept, target)
+            score, carried = self._propagate(nodes, key, contribution, kept, target)
             scores.append(score)
-            steps.append(_record(attended, edge_source, edges, attention, contribution, kept, target))
+            steps.append(_record(attended, edge_source, edges, attention, contribution, kept, carried))
             rows = rows.among(kept, target)
             attended = torch.unique(target)
             attended = attended[torch.argsort(nodes.query.index_select(0, attended), stable=True)]
@@ -177,15 +177,23 @@ class XERTE(nn.Module):
             fresh = layer(fresh)
         return torch.cat([hidden, fresh]), found.index_copy(0, absent, len(hidden) + place)
 
-    def _propagate(self, nodes: Nodes, key: Tensor, contribution: Tensor, kept: Tensor, target: Tensor) -> Tensor:
-        """a_u = Σ_v α_vu a_v over the edges that lead to u, divided by the query's sum; 0 where no kept edge leads."""
+    def _propagate(
+        self, nodes: Nodes, key: Tensor, contribution: Tensor, kept: Tensor, target: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """a_u = Σ_v α_vu a_v over the edges that lead to u, divided by the query's sum; 0 where no kept edge leads.
+
+        Returns:
+            a [V], and for every edge the row of the node whose attention it brought, -1 where it brought none.
+        """
+        carried = torch.full_like(key, -1).index_copy(0, kept, target)
         if self.settings.scored_edges is ScoredEdges.SAMPLED:
             attended = torch.zeros_like(nodes.key, dtype=torch.bool).index_fill(0, target, True)
             row = nodes.find(key)
-            kept = torch.nonzero((row >= 0) & attended[row])[:, 0]
-            target = row.index_select(0, kept)
+            carried = torch.where((row >= 0) & attended[row], row, -1)
+            kept = torch.nonzero(carried >= 0)[:, 0]
+            target = carried.index_select(0, kept)
         score = segment_sum(contribution.index_select(0, kept), target, len(nodes))
-        return segment_normalise(score, nodes.query, len(nodes.query_time))
+        return segment_normalise(score, nodes.query, len(nodes.query_time)), carried
 
     def _update(self, hidden: Tensor, kept: list[EdgeRows], attention: Tensor, tables: AttentionTables) -> Tensor:
         """Messages along kept edges, before the dense layer.
@@ -217,16 +225,17 @@ def _record(
     attention: Tensor,
     contribution: Tensor,
     kept: Tensor,
-    target: Tensor,
+    carried: Tensor,
 ) -> StepEdges:
     """What a step looked at, for the explanation."""
     return StepEdges(
         source=attended.index_select(0, edge_source),
-        target=torch.full_like(edge_source, -1).index_copy(0, kept, target),
+        target=carried,
         relation=edges.relation,
         entity=edges.object,
         time=edges.time,
         fact=edges.fact,
         attention=attention.detach(),
         contribution=contribution.detach(),
+        kept=torch.zeros_like(carried, dtype=torch.bool).index_fill(0, kept, True),
     )

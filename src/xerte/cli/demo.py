@@ -8,7 +8,7 @@ from xerte.cli.train import training_bar
 from xerte.types import Split
 
 if TYPE_CHECKING:
-    from xerte.api import Forecast, Model
+    from xerte.api import Forecast
     from xerte.evaluation.metrics import Metrics
 
 ROLES = {"recurrence": "floor", "xerte": "trained here", "oracle": "ceiling"}
@@ -69,17 +69,14 @@ def demo(as_json: AsJson = False) -> None:
     )
     print_text(f"On {time}, whom or what: ({subject}, {relation}, ?)   What happened: {truth}")
     for name, answer in answers.items():
-        _tell(models[name], answer)
+        _tell(name, answer)
 
 
-def _tell(model: "Model", answer: "Forecast") -> None:
+def _tell(name: str, answer: "Forecast") -> None:
     best = ", ".join(f"{one.entity} ({one.score:.3f})" for one in answer.answers)
-    print_text(f"  {model.name}: {best or 'no answer'}")
+    print_text(f"  {name}: {best or 'no answer'}")
     for note in answer.notes:
         print_text(f"    note: {note}")
     if answer.answers:
-        for reason in model.evidence(answer.question, answer.answers[0].entity, most=3):
-            one = reason.event
-            print_text(
-                f"    because {one.subject} {one.relation} {one.object} on {one.time} (weight {reason.weight:.3f})"
-            )
+        for reason in answer.explain(most=3).evidence[:3]:
+            print_text(f"    {reason.share:>4.0%}  {reason.sentence}")

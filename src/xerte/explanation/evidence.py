@@ -31,10 +31,10 @@ def answer_share(graph: InferenceGraph, query: int, answer: int) -> Tensor:
 
 
 def origins(graph: InferenceGraph) -> list[Tensor]:
-    """For every step and edge, the part c_uv / Σ_u' c_u'v of its target's attention that it brought; 0 if pruned.
+    """For every step and edge, the part c_uv / Σ_u' c_u'v of its target's attention that it brought, if any.
 
     float64 [edges of the step], one tensor per step: the chances of a walk back from a node to where its attention
-    came from. Where a model scores nodes by all sampled edges, the pruned ones among them are not followed.
+    came from.
     """
     parts = []
     for step in graph.steps:
@@ -49,7 +49,7 @@ def edge_shares(graph: InferenceGraph, query: int, answer: int) -> list[Tensor]:
     """For every step and edge, the share of the answer's score that ran through it; float64, one tensor per step.
 
     With w_v the share of the answer's score that sits at node v after step l (at first a_v over the nodes of the
-    answer), a kept edge (u, v) brought w_v · c_uv / Σ_u' c_u'v of it, and that much sat at u after step l - 1. Going
+    answer), an edge (u, v) brought w_v · c_uv / Σ_u' c_u'v of it, and that much sat at u after step l - 1. Going
     back through all steps ends at the query node with a share of 1.
     """
     share = answer_share(graph, query, answer)

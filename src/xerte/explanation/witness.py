@@ -18,7 +18,7 @@ Names = tuple[str, str, str, str]
 
 
 class Seen(NamedTuple):
-    """An edge the model looked at; `target` is -1 where it was pruned, `fact` where it is a self-loop."""
+    """An edge the model looked at; `target` is -1 where it brought no attention, `fact` where it is a loop."""
 
     source: int
     target: int
@@ -28,6 +28,7 @@ class Seen(NamedTuple):
     fact: int
     attention: float
     contribution: float
+    kept: bool
     share: float
     step: int
 
@@ -92,7 +93,7 @@ class Witness:
         ]
         edges = []
         for edge in self._seen:
-            place, kept = (edge.entity, edge.time), edge.target >= 0
+            place, kept = (edge.entity, edge.time), edge.kept
             if not kept and not dismissed:
                 continue
             if place not in id_of:
@@ -161,6 +162,6 @@ def _seen(graph: InferenceGraph, query: int, answer: int) -> Iterator[Seen]:
     for number, (step, share) in enumerate(zip(graph.steps, edge_shares(graph, query, answer), strict=True), start=1):
         mine = torch.nonzero(graph.nodes.query.index_select(0, step.source) == query)[:, 0]
         ids = (step.source, step.target, step.relation, step.entity, step.time, step.fact)
-        numbers = (step.attention, step.contribution, share)
+        numbers = (step.attention, step.contribution, step.kept, share)
         columns = [column.index_select(0, mine).tolist() for column in (*ids, *numbers)]
         yield from (Seen._make((*row, number)) for row in zip(*columns, strict=True))

@@ -97,12 +97,13 @@ class StepEdges:
 
     Attributes:
         source: row of the node an edge starts from.
-        target: row of the node it leads to; -1 where the edge was pruned.
+        target: row of the node whose attention the edge brought; -1 where it brought none.
         relation: id; 2R for a self-loop.
         entity, time: the prior neighbour.
         fact: number of the fact; -1 for a self-loop.
         attention: α.
         contribution: α · a(source).
+        kept: whether the edge survived pruning. Only kept edges bring attention, unless all sampled ones are scored.
     """
 
     source: Tensor
@@ -113,6 +114,7 @@ class StepEdges:
     fact: Tensor
     attention: Tensor
     contribution: Tensor
+    kept: Tensor
 
 
 @dataclass(frozen=True)
