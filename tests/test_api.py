@@ -18,11 +18,14 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
-from xerte.errors import InputError, UnknownNameError
+from xerte.errors import CheckpointError, InputError, UnknownNameError
 from xerte.experiment.registry import MODELS, make
+from xerte.experiment.saved import facts_of
 from xerte.experiment.trace import FORMAT, Trace, commit
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
+from xerte.model import XERTE
+from xerte.settings import ModelSettings
 
 NAMES = ["Ann", "Ben", "Cid", "Dan"]
 
@@ -110,7 +113,7 @@ def test_mistakes(small: Dataset) -> None:
 
 
 def test_many_questions_report_progress_and_cross_batches(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xerte.api.model.CELLS", 8)  # two questions at once
+    monkeypatch.setattr("xerte.evaluation.evaluate.CELLS", 64)  # two questions at once
     seen: list[tuple[int, int]] = []
     questions = [xerte.Question(NAMES[i % 3], "helps", f"2024-01-0{i + 2}") for i in range(5)]
     model = Model.load("recurrence", small)
@@ -232,3 +235,39 @@ def test_traces_come_back_and_others_are_refused(small: Dataset, tmp_path: Path)
         with pytest.raises(InputError, match="not a trace"):
             Trace.read(tmp_path / bad)
     assert commit() == "" or len(commit().removesuffix("+changes")) == 40
+
+
+def untrained(dataset: Dataset) -> Model:
+    torch.manual_seed(0)
+    chosen = ModelSettings(dims=(8, 8, 8), static_dim=8, time_dim=8)
+    model = XERTE(chosen, dataset.num_entities, dataset.num_relations)
+    return Model(model, dataset, facts=facts_of(model, dataset))
+
+
+def test_a_graph_without_facts_gives_no_answer(small: Dataset) -> None:
+    forecast = untrained(small).forecast("Dan", "helps", "2024-01-02")
+    assert forecast.answers == ()
+    assert forecast.notes[0] == "no prior facts: nothing is known of Dan before 2024-01-02"
+    among = untrained(small).forecast("Dan", "helps", "2024-01-02", among=["Dan"])
+    assert [(one.entity, one.score, one.reached) for one in among.answers] == [("Dan", 0.0, False)]
+    assert untrained(small).forecast("Ann", "helps", "2024-01-05").answers
+
+
+def test_a_trained_model_is_not_judged_on_other_data(small: Dataset) -> None:
+    renamed = Dataset("other", small.facts, small.sizes, Vocabulary.of(NAMES[::-1]), small.relations, small.calendar)
+    model = untrained(small)
+    with pytest.raises(CheckpointError, match="trained on small: the entities of other are not the same"):
+        xerte.evaluate(model, renamed)
+    assert xerte.evaluate(model, small).metrics().queries == 2
+
+
+def test_the_command_of_a_trace_names_the_folder_a_model_came_from(small: Dataset, tmp_path: Path) -> None:
+    untrained(small).save(tmp_path / "mine")
+    model = Model.load(tmp_path / "mine", small)
+    command = model.trace(model.evaluate()).command
+    assert command == f"xerte evaluate small --model {tmp_path / 'mine'} --split test"
+
+
+def test_a_model_at_home_is_known_by_its_name(small: Dataset, own_home: Path) -> None:
+    untrained(small).save(own_home / "models" / "mine")
+    assert Model.load("mine", small).name == "xerte"

@@ -434,3 +434,13 @@ def test_weights_in_half_precision_are_understood(world: Dataset, saved: Path) -
     plant(saved, safetensors.torch.save({n: v.half() for n, v in read_tensors(saved, "weights").items()}))
     model, _ = load_model(saved, world)
     assert {value.dtype for value in model.state_dict().values()} == {torch.float32}
+
+
+def test_removing_a_state_leaves_what_is_not_ours(tmp_path: Path) -> None:
+    write_state(tmp_path / "kept", TENSORS, {})
+    (tmp_path / "kept" / "precious.txt").write_text("mine")
+    remove_state(tmp_path / "kept")
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["precious.txt"]
+    write_state(tmp_path / "gone", TENSORS, {})
+    remove_state(tmp_path / "gone")
+    assert not (tmp_path / "gone").exists()

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+import xerte as package
 from xerte import __version__
 from xerte.cli import app, output
 from xerte.experiment.trace import Trace
@@ -406,11 +408,23 @@ def test_evaluate_writes_a_trace(mine: str, tmp_path: Path) -> None:
     assert trace.seconds.keys() == {"prepare", "evaluate"}
 
 
-def test_demo_shows_floor_and_ceiling() -> None:
+def test_demo_shows_floor_ours_ceiling_and_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    little = {"epochs": 1, "start": 560, "dims": [8, 8, 8], "static_dim": 4, "time_dim": 4, "n": 3, "k": 5}
+    whole = package.train
+    monkeypatch.setattr("xerte.api.train", lambda *words, **more: whole(*words, **more, **little), raising=False)
     text = ok("demo")
-    assert "recurrence (floor)" in text
-    assert "oracle (ceiling)" in text
-    assert "because" in text
+    assert [name in text for name in ("recurrence (floor)", "xerte (trained here)", "oracle (ceiling)")] == [True] * 3
+    assert "caused, 2 hops" in text
+    assert re.search(r"%  On 202\d-\d\d-\d\d, ", text)
+
+
+def test_trained_in_the_demo_xerte_clears_the_floor_clearly() -> None:
+    body = ok_json("demo")
+    mrr = {name: metrics["mrr"] for name, metrics in body["evaluations"].items()}
+    assert mrr["recurrence"] + 10 < mrr["xerte"] < mrr["oracle"]
+    ours, floor = body["by_cause"]["xerte"], body["by_cause"]["recurrence"]
+    for cause in ("one-hop", "reply", "two-hop", "three-hop", "habit"):
+        assert ours[cause]["mrr"] > floor[cause]["mrr"] + 5, cause
 
 
 # What is seen on a terminal only

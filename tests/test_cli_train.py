@@ -73,10 +73,11 @@ def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: P
     assert "prior facts: n = " in lines[0]
     assert "time_scale = " in lines[1]
     assert "training starts there" in lines[2]
-    assert lines[3].startswith("epoch 1: loss ")
-    assert lines[4].startswith("epoch 2: loss ")
-    assert "valid MRR" in lines[4]
-    assert lines[5:] == ["The model is in runs/mine-auto: xerte evaluate mine --model runs/mine-auto"]
+    assert lines[3].startswith("set by you: dims = [4, 4], ")
+    assert lines[4].startswith("epoch 1: loss ")
+    assert lines[5].startswith("epoch 2: loss ")
+    assert "valid MRR" in lines[5]
+    assert lines[6:] == ["The model is in runs/mine-auto: xerte evaluate mine --model runs/mine-auto"]
     assert (tmp_path / "runs" / "mine-auto" / "state.json").exists()
 
 
@@ -99,7 +100,8 @@ def test_training_as_json_and_with_a_trace(mine: str, tmp_path: Path) -> None:
     assert [epoch["number"] for epoch in body["epochs"]] == [0, 1]
     trace = Trace.read(tmp_path / "trace.json")
     assert trace.metrics["time-aware"]["mrr"] == body["test"]["metrics"]["time-aware"]["mrr"]
-    assert trace.command.startswith("xerte train mine --preset auto --seed 5 --set 'dims=[4, 4]'")
+    assert trace.command.startswith("xerte train mine --preset auto --seed 5 --device auto --set 'dims=[4, 4]'")
+    assert trace.command.endswith(" --trace trace.json")  # no folder of this machine
     assert (trace.seed, trace.model, trace.split) == (5, "xerte", "test")
 
 
@@ -260,7 +262,7 @@ def test_without_its_package_tensorboard_is_one_sentence(
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     told = mistake("train", mine, *TINY, "--json", "--tensorboard", "--out", tmp_path / "model")
     assert told == "logs for TensorBoard need a further package: pip install 'xerte[tensorboard]'"
-    assert list((tmp_path / "model").iterdir()) == []  # found out before training
+    assert [path.name for path in (tmp_path / "model").iterdir()] == [".lock"]  # found out before training
 
 
 def test_tensorboard_needs_a_folder(mine: str) -> None:

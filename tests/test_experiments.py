@@ -11,6 +11,7 @@ from xerte.experiment.trace import Trace
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.toml"))
+assert len(FILES) >= 2, "the experiment files have moved"
 METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 
 

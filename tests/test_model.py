@@ -276,3 +276,15 @@ def test_every_step_starts_from_its_own_weights() -> None:
         for weight in (layer.attention.W_sub, layer.attention.W_obj):
             assert weight.var().item() == pytest.approx(2 / (4 * dim), rel=0.1)
             assert abs(weight.mean().item()) < 0.01
+
+
+@pytest.mark.parametrize("clock", list(Clock))
+def test_the_clock_holds_the_whole_range_of_times(clock: Clock) -> None:
+    """Ages beyond 2³¹ ticks reach the encoding as they are."""
+    early, late = -(1 << 31), (1 << 31) - 1
+    history = TemporalIndex.build(Facts.of([(0, 0, 1, early)]), 2, 1)
+    model = XERTE(ModelSettings(dims=(4, 4, 4), static_dim=4, time_dim=4, steps=1, clock=clock), 2, 1)
+    asked: list[Tensor] = []
+    model.encoding.register_forward_pre_hook(lambda _, inputs: asked.append(inputs[1]))
+    model.forecast(history, Queries(*(torch.tensor([x]) for x in (0, 0, late))))
+    assert asked[1].tolist() == [early - late if clock is Clock.RELATIVE else early]

@@ -42,7 +42,7 @@ SETTINGS = [
         update=Update.VANILLA,
         scored_edges=ScoredEdges.SAMPLED,
     ),
-    # N = 1: of a node's edges the latest eight race one by one, all older ones as a stream.
+    # N = 1: of a node's edges the latest four race one by one, all older ones as a stream.
     settings_of(dims=(4, 3), static_dim=3, time_dim=4, steps=2, n=1, k=4, time_scale=9.0),
     settings_of(dims=(4, 3), static_dim=3, time_dim=4, steps=2, n=1, k=4, sampling=Sampling.LINEAR, diachronic=True),
 ]

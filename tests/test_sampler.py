@@ -148,3 +148,18 @@ def test_the_latest_edges_of_the_querys_relation_are_offered_too() -> None:
     row, position = sampler.sample(index, node, time, relation, node)
     found = list(zip(row.tolist(), index.edges(position).object.tolist(), strict=True))
     assert found == [(0, 2), (0, 3), (0, 8), (0, 9), (1, 8), (1, 9), (2, 1), (2, 2)]
+
+
+@pytest.mark.parametrize("strategy", [Sampling.EXPONENTIAL, Sampling.LINEAR])
+def test_one_draw_from_a_hub_is_exact_too(strategy: Sampling) -> None:
+    """N = 1 leaves the stream few chances: the latest edges must not win because all of its draws were refused."""
+    rounds, degree = 40_000, 20_000
+    times = np.linspace(0, 60 if strategy is Sampling.EXPONENTIAL else 4000, degree).astype(int).tolist()
+    now = times[-1] + 1
+    weight = weights(strategy, times, now)
+    drawn = draw(star(times), Sampler(strategy, 1, scale=4.0), now, rounds)[:, 0]
+    latest = weight[-4:].sum() / weight.sum()
+    found = (drawn > degree - 4).mean()
+    assert abs(found - latest) < 4.5 * np.sqrt(latest / rounds)
+    half = np.searchsorted(np.cumsum(weight) / weight.sum(), 0.5)
+    assert abs((drawn <= half).mean() - 0.5) < 4.5 * 0.5 / np.sqrt(rounds)

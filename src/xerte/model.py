@@ -20,6 +20,7 @@ from xerte.segment import segment_normalise, segment_softmax, segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 _LOW = 0xFFFFFFFF
+_EARLIEST = 1 << 31
 
 
 class Layer(nn.Module):
@@ -169,10 +170,12 @@ class XERTE(nn.Module):
         found = nodes.find(key)
         absent = torch.nonzero(found < 0)[:, 0]
         entity, time, query = (c.index_select(0, absent) for c in (edges.object, edges.time, edge_query))
-        clock = self._clock(time, nodes.query_time.index_select(0, query))
-        pair, place = torch.unique((entity << 32) | (clock & _LOW), return_inverse=True)
-        clock = pair & _LOW
-        fresh = self.encoding(pair >> 32, torch.where(clock > _LOW >> 1, clock - _LOW - 1, clock))
+        # Ages fill 32 bits from 0 up, absolute times from -2³¹: either fits beside the entity.
+        relative = self.settings.clock is Clock.RELATIVE
+        low = nodes.query_time.index_select(0, query) - time if relative else time + _EARLIEST
+        pair, place = torch.unique((entity << 32) | low, return_inverse=True)
+        low = pair & _LOW
+        fresh = self.encoding(pair >> 32, -low if relative else low - _EARLIEST)
         for layer in self._layers()[: step - 1]:
             fresh = layer(fresh)
         return torch.cat([hidden, fresh]), found.index_copy(0, absent, len(hidden) + place)

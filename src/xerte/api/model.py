@@ -18,11 +18,12 @@ from xerte.api.forecast import UNKNOWN, Answer, Forecast, Question
 from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
+from xerte.evaluation.evaluate import batch_size_for
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device
 from xerte.experiment.registry import make
-from xerte.experiment.saved import dataset_of, is_model, save_model
+from xerte.experiment.saved import dataset_of, find_model, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, device_name, versions
 from xerte.explanation.evidence import evidence
 from xerte.forecaster import Forecaster, Queries
@@ -30,9 +31,6 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.stored import index_of
 from xerte.types import Split
-
-CELLS = 1 << 22
-"""Scores held at once while many questions are answered."""
 
 Progress = Callable[[int, int], None]
 
@@ -73,6 +71,7 @@ class Model:
     ) -> None:
         self.forecaster, self.dataset, self.prepare_s = forecaster, dataset, prepare_s
         self.device, self.facts = choose_device(device), dict(facts or {})
+        self.source = forecaster.name  # what to type to have it again
 
     @classmethod
     def load(cls, name: str | Path, dataset: Dataset | str | None = None, device: str = "cpu") -> "Model":
@@ -80,14 +79,16 @@ class Model:
 
         Without a dataset, a saved model is given the one it was trained on.
         """
-        if dataset is None and is_model(Path(name)):
-            dataset = dataset_of(Path(name))
+        if dataset is None and (found := find_model(name)):
+            dataset = dataset_of(found)
         if dataset is None:
             raise InputError(f"{name} is no folder of a saved model: name the dataset it is to answer about")
         data = load(dataset) if isinstance(dataset, str) else dataset
         started = perf_counter()
         forecaster, facts = make(str(name), data, choose_device(device))
-        return cls(forecaster, data, perf_counter() - started, device, facts)
+        model = cls(forecaster, data, perf_counter() - started, device, facts)
+        model.source = str(name)
+        return model
 
     def save(self, folder: str | Path) -> None:
         """Keeps a trained model in a folder, from which `Model.load` brings it back.
@@ -161,7 +162,7 @@ class Model:
         queries = self._queries(asked)
         candidates = None if among is None else self._candidates(among)
         notes = self._notes(asked, queries)
-        size = max(1, min(1024, CELLS // max(1, self.dataset.num_entities)))
+        size = batch_size_for(self.dataset)
         forecasts: list[Forecast] = []
         for start in range(0, len(asked), size):
             rows = slice(start, start + size)
@@ -212,7 +213,7 @@ class Model:
             protocol=body["protocol"],
             queries=body["queries"],
             command=command
-            or shlex.join(["xerte", "evaluate", self.dataset.name, "--model", self.name, "--split", split]),
+            or shlex.join(["xerte", "evaluate", self.dataset.name, "--model", self.source, "--split", split]),
             settings=self.facts or (self.forecaster.to_json() if isinstance(self.forecaster, _Configured) else {}),
             seconds={"prepare": round(self.prepare_s, 3), "evaluate": round(evaluation.seconds, 3)},
             seed=self.facts.get("seed"),
@@ -264,13 +265,16 @@ class Model:
         rows = zip(
             entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True
         )
+        start, stop = self.history.prior(queries.subject, queries.time)
+        # A graph that found no fact holds the subject alone: that is no answer.
+        empty = (stop == start).tolist() if scores.graph is not None else [False] * len(queries)
         answers = [
             tuple(
-                Answer(names[id], value if seen else 0.0, seen)
+                Answer(names[id], value if seen and not lone else 0.0, seen and not lone)
                 for id, value, seen in zip(*row, strict=True)
-                if seen or candidates is not None
+                if (seen and not lone) or candidates is not None
             )
-            for row in rows
+            for row, lone in zip(rows, empty, strict=True)
         ]
         return answers, scores.graph
 
@@ -317,5 +321,7 @@ def evaluate(
             raise InputError("name the dataset on which the model is to be judged")
         model = Model.load(model, dataset)
     elif dataset is not None:
-        model = Model(model.forecaster, load(dataset) if isinstance(dataset, str) else dataset)
+        data = load(dataset) if isinstance(dataset, str) else dataset
+        refuse_other_dataset(model.facts, data)
+        model = Model(model.forecaster, data, device=str(model.device), facts=model.facts)
     return model.evaluate(split, progress)

@@ -63,8 +63,11 @@ def write_answers(path: Path, forecasts: Sequence[Forecast]) -> None:
     JSON lines one forecast per line, as `xerte forecast --json` prints it.
     """
     kind = _kind(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
     os.close(handle)
     new = Path(name)
     try:

@@ -17,6 +17,9 @@ class BadRows(StrEnum):
     SKIP = "skip"
 
 
+COLUMNS = ("subject", "relation", "object", "time")
+
+
 def import_events(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="CSV, TSV, Parquet or JSON lines, gzip too; or a folder.")
@@ -67,7 +70,9 @@ def import_events(
     chosen = {"keep": keep, "time_format": time_format, "unit": unit, "rejects": rejects, "format": format}
     options |= {key: value for key, value in (chosen | {"delimiter": delimiter}).items() if value is not None}
     if len(files) == 1 and files[0].is_dir():
-        options = {}
+        # A folder's columns are given: only what the user set is handed on, to be refused.
+        given = {"bad_rows": "stop", "header": True} | {column: column for column in COLUMNS}
+        options = {key: value for key, value in options.items() if given.get(key) != value}
     with busy(f"reading {', '.join(file.name for file in files)}"):
         taken = take_in(
             files,

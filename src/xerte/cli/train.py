@@ -44,7 +44,7 @@ def train(
 
     data = api.load(dataset)
     overrides = dict(parse_setting(text) for text in setting or [])
-    folder = out or Path("runs") / f"{data.name}-{Path(preset).stem}"
+    folder = out or Path("runs") / f"{Path(data.name).name}-{Path(preset).stem}"
     if not as_json:
         for line in resolve(preset, data, overrides).derived:
             print_text(line)
@@ -67,9 +67,9 @@ def train(
     evaluation = None
     if trace is not None:
         evaluation = model.evaluate(Split.TEST)
-        command = shlex.join(["xerte", "train", dataset, "--preset", preset, "--seed", str(seed)])
-        command += "".join(f" --set {shlex.quote(text)}" for text in setting or [])
-        model.trace(evaluation, command).write(trace)
+        words = ["xerte", "train", dataset, "--preset", preset, "--seed", str(seed), "--device", device]
+        words += [word for text in setting or [] for word in ("--set", text)]
+        model.trace(evaluation, shlex.join([*words, "--trace", trace.name])).write(trace)
     if as_json:
         body = {"folder": str(folder), **{key: model.facts[key] for key in ("settings", "training", "epochs")}}
         print_json(body | ({"test": evaluation.to_json()} if evaluation else {}))

@@ -22,6 +22,11 @@ CELLS = 1 << 22
 """Scores held at once unless a batch size is given: enough to keep the machine busy, small enough for any."""
 
 
+def batch_size_for(dataset: Dataset) -> int:
+    """How many questions are asked at once: fewer where there are many entities or relations."""
+    return max(1, min(1024, CELLS // max(1, dataset.num_entities, 16 * dataset.num_relations)))
+
+
 def evaluate(
     forecaster: Forecaster,
     dataset: Dataset,
@@ -53,7 +58,7 @@ def evaluate(
     protocol, filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
     queries = Queries.of(facts).to(history.device)
     answer = torch.from_numpy(facts.object.astype(np.int64)).to(history.device)
-    batch_size = batch_size or max(1, min(1024, CELLS // dataset.num_entities))
+    batch_size = batch_size or batch_size_for(dataset)
     parts: list[list[Ranks]] = []
     reached: list[Tensor] = []
     for start in range(0, len(queries), batch_size):

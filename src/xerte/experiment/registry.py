@@ -11,7 +11,7 @@ import torch
 
 from xerte.data.dataset import Dataset
 from xerte.errors import CheckpointError, InputError
-from xerte.experiment.saved import is_model, load_model
+from xerte.experiment.saved import find_model, is_model, load_model
 from xerte.forecaster import Forecaster
 
 
@@ -64,8 +64,8 @@ def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster,
         CheckpointError: the folder's model is damaged or belongs to another dataset.
     """
     folder = Path(name)
-    if is_model(folder):
-        model, facts = load_model(folder, dataset)
+    if found := find_model(name):
+        model, facts = load_model(found, dataset)
         return model.to(device), facts
     if name not in MODELS:
         if is_model(folder / "checkpoint"):

@@ -9,6 +9,7 @@ import torch
 from xerte.data.dataset import Dataset
 from xerte.errors import CheckpointError, InputError
 from xerte.forecaster import Forecaster
+from xerte.home import home_folder
 from xerte.model import XERTE
 from xerte.settings import ModelSettings
 from xerte.training.checkpoint import has_state, read_facts, read_tensors, write_state
@@ -61,6 +62,34 @@ def dataset_of(folder: Path) -> str:
     return name
 
 
+def refuse_other_dataset(facts: Mapping[str, Any], dataset: Dataset, model: str = "the model") -> None:
+    """Names, relations and ticks must be those a trained model knows; a training-free one has no such facts.
+
+    Raises:
+        CheckpointError: the model was trained on something else.
+    """
+    trained_on = facts.get("dataset")
+    if trained_on is None:
+        return
+    here = {
+        "entities": dataset.entities.fingerprint,
+        "relations": dataset.relations.fingerprint,
+        "ticks_per_unit": dataset.calendar.ticks_per_unit,
+    }
+    for part, value in here.items():
+        if trained_on.get(part) != value:
+            raise CheckpointError(
+                f"{model} was trained on {trained_on.get('name')}: the {part.replace('_', ' ')} of {dataset.name} "
+                "are not the same"
+            )
+
+
+def find_model(name: str | Path) -> Path | None:
+    """The folder of a saved model: the folder itself, or one of that name among the models at home."""
+    places = (Path(name), home_folder() / "models" / name)
+    return next((place for place in places if is_model(place)), None)
+
+
 def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
     """The model of a folder and the facts kept with it, for the dataset it was trained on.
 
@@ -79,17 +108,7 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
             raise ValueError(seed)
     except (KeyError, TypeError, ValueError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
-    here = {
-        "entities": dataset.entities.fingerprint,
-        "relations": dataset.relations.fingerprint,
-        "ticks_per_unit": dataset.calendar.ticks_per_unit,
-    }
-    for part, value in here.items():
-        if trained_on.get(part) != value:
-            raise CheckpointError(
-                f"the model in {folder} was trained on {trained_on.get('name')}: the {part.replace('_', ' ')} of "
-                f"{dataset.name} are not the same"
-            )
+    refuse_other_dataset(facts, dataset, f"the model in {folder}")
     with torch.device("meta"):
         model = XERTE(settings, dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit, seed)
     weights = read_tensors(folder, "weights")

@@ -54,9 +54,16 @@ class Trace:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
-        """Writes the file, whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        """Writes the file, whole or not at all.
+
+        Raises:
+            InputError: nothing can be written there.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        except OSError as error:
+            raise InputError(f"the trace {path} cannot be written: {error.strerror}") from None
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"format": FORMAT, **asdict(self)}, file, indent=1, ensure_ascii=False)

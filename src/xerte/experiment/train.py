@@ -1,6 +1,7 @@
 """From a dataset and a preset to a trained model."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from xerte.experiment.preset import resolve
 from xerte.experiment.saved import SEEDS, facts_of, is_model, load_model, save_model
 from xerte.experiment.trace import device_name
 from xerte.graph.stored import index_of
+from xerte.home import only_one
 from xerte.model import XERTE
 from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Epoch as Epoch
@@ -67,27 +69,29 @@ def train(
         raise InputError(f"the seed is {seed}: choose a whole number from 0 to {SEEDS - 1}")
     if folder is not None:
         _make(folder)
-    sizes = (dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit)
-    with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
-        torch.manual_seed(seed)
-        model = XERTE(settings.model, *sizes, seed).to(chosen)
-    history = index_of(dataset, chosen)
-    checkpoint = None if folder is None else folder / "checkpoint"
-    about = facts_of(model, dataset)
-    trainer = Trainer(model, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
-    if folder is not None and is_model(folder):
-        refuse_other(folder, trainer.facts)
-        model, facts = load_model(folder, dataset)
-        remove_state(folder / "checkpoint")
-        return Trained(model.to(chosen), facts, finished=True)
-    with training_logs(folder if tensorboard else None, trainer):
-        epochs = trainer.run(until)
-    made = {"preset": preset, "epochs": [asdict(epoch) for epoch in epochs], "device": device_name(chosen)}
-    facts = trainer.facts | made
-    if folder is not None and trainer.finished:
-        save_model(folder, model, dataset, facts)
-        remove_state(folder / "checkpoint")
-    return Trained(model.eval(), facts, trainer.finished)
+    # One training at a time in a folder: a second one waits, and then finds it finished.
+    with nullcontext() if folder is None else only_one(folder / ".lock"):
+        sizes = (dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit)
+        with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
+            torch.manual_seed(seed)
+            model = XERTE(settings.model, *sizes, seed).to(chosen)
+        history = index_of(dataset, chosen)
+        checkpoint = None if folder is None else folder / "checkpoint"
+        about = facts_of(model, dataset)
+        trainer = Trainer(model, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
+        if folder is not None and is_model(folder):
+            refuse_other(folder, trainer.facts)
+            model, facts = load_model(folder, dataset)
+            remove_state(folder / "checkpoint")
+            return Trained(model.to(chosen), facts, finished=True)
+        with training_logs(folder if tensorboard else None, trainer):
+            epochs = trainer.run(until)
+        made = {"preset": preset, "epochs": [asdict(epoch) for epoch in epochs], "device": device_name(chosen)}
+        facts = trainer.facts | made
+        if folder is not None and trainer.finished:
+            save_model(folder, model, dataset, facts)
+            remove_state(folder / "checkpoint")
+        return Trained(model.eval(), facts, trainer.finished)
 
 
 def _make(folder: Path) -> None:

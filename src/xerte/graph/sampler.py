@@ -34,8 +34,8 @@ class Sampler:
     with age, so the latest `4 N` edges race one by one; all older edges together are a Poisson stream of rate Σ w,
     drawn arrival by arrival. The stream is thinned: older edges fall into bands in which weights differ by at most a
     factor of two; a band is picked by its bound, an edge of it uniformly, and accepted with its weight over the bound.
-    A second arrival of the same edge is ignored, as the race demands. `5 N` arrivals are drawn. No edge of the stream
-    weighs more than any of the 4 N that race, so that fewer than N of the 5 N arrivals being new, while all N are
+    A second arrival of the same edge is ignored, as the race demands. `5 N + 24` arrivals are drawn. No edge of the
+    stream weighs more than any of the 4 N that race, so that fewer than N of these arrivals being new, while all N are
     needed, is too rare to ever be seen; the cost does not depend on the degree.
 
     Attributes:
@@ -110,8 +110,7 @@ class Sampler:
         content = _content(edges.relation, edges.object, edges.time).view_as(position)
         weight = self._weight(edges.time.view_as(position), time[:, None])
         arrival = torch.where(inside, exponential(combine(noise[:, None], content)) / weight, torch.inf)
-        # Rounded, so that the last bit of a logarithm, which devices disagree on, does not decide a race.
-        time_in, first = torch.topk(arrival.float(), self.size, dim=1, largest=False)
+        time_in, first = torch.topk(arrival, self.size, dim=1, largest=False)
         winner = position.gather(1, first)
         # The stream matters only where its first arrival can come before the N-th of these. No older edge weighs more
         # than the block's last, and a band's bound is at most twice an edge's weight (and a little for rounding).
@@ -122,7 +121,7 @@ class Sampler:
             late, late_arrival = self._stream(
                 history, entity[older], time[older], start[older], stop[older] - width, noise[older]
             )
-            everyone = torch.cat([arrival[older], late_arrival], dim=1).float()
+            everyone = torch.cat([arrival[older], late_arrival], dim=1)
             first = torch.topk(everyone, self.size, dim=1, largest=False).indices
             winner[older] = torch.cat([position[older], late], dim=1).gather(1, first)
         return winner
@@ -130,8 +129,8 @@ class Sampler:
     def _stream(
         self, history: TemporalIndex, entity: Tensor, time: Tensor, start: Tensor, stop: Tensor, noise: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Positions [n, 5 N] and arrival times of the merged stream of the older edges; never where rejected."""
-        draws = 5 * self.size
+        """Positions [n, draws] and arrival times of the merged stream of the older edges; never where rejected."""
+        draws = 5 * self.size + 24
         edge_of_band = self._bands(time)  # [n, B]: band b holds t' in [edge[b + 1], edge[b])
         num_bands = edge_of_band.shape[1]
         below = history.prior(entity.repeat_interleave(num_bands), edge_of_band.flatten())[1].view(-1, num_bands)
@@ -187,7 +186,7 @@ def _of_draw(noise: Tensor, draw: Tensor, purpose: int) -> Tensor:
 
 def _content(relation: Tensor, object: Tensor, time: Tensor) -> Tensor:
     """What an edge says, as one number: independent of how facts are numbered."""
-    return (relation * 1_000_003 + object) * 4_294_967_311 + time
+    return ((relation << 31) | object) * 4_294_967_311 + time
 
 
 def _in_order(row: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:

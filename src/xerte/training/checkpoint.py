@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +56,15 @@ def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], facts
 
 
 def remove_state(folder: Path) -> None:
-    """Removes a folder and the state in it; killed in between, it leaves a folder without a state."""
+    """Removes the state in a folder, and the folder if nothing else is in it; killed in between, no state is left."""
     (folder / STATE).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if _FILE.fullmatch(path.name) or _UNFINISHED.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def has_state(folder: Path) -> bool:
