@@ -409,8 +409,16 @@ def test_evaluate_writes_a_trace(mine: str, tmp_path: Path) -> None:
 
 
 def test_demo_shows_floor_ours_ceiling_and_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    little = {"epochs": 1, "start": 560, "dims": [8, 8, 8], "static_dim": 4, "time_dim": 4, "n": 3, "k": 5}
-    whole = package.train
+    little: dict[str, Any] = {
+        "epochs": 1,
+        "start": 560,
+        "dims": [8, 8, 8],
+        "static_dim": 4,
+        "time_dim": 4,
+        "n": 3,
+        "k": 5,
+    }
+    whole: Any = package.train
     monkeypatch.setattr("xerte.api.train", lambda *words, **more: whole(*words, **more, **little), raising=False)
     text = ok("demo")
     assert [name in text for name in ("recurrence (floor)", "xerte (trained here)", "oracle (ceiling)")] == [True] * 3

@@ -1,7 +1,9 @@
 """`xerte train`, and what one does with a trained folder, through the command line and the facade."""
 
 import json
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from xerte.api import Model
 from xerte.api import training as facade
 from xerte.cli import app
 from xerte.cli.train import training_bar
+from xerte.data import store
 from xerte.errors import CheckpointError, InputError
 from xerte.experiment.trace import Trace
 from xerte.experiment.train import Progress
@@ -77,7 +80,8 @@ def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: P
     assert lines[4].startswith("epoch 1: loss ")
     assert lines[5].startswith("epoch 2: loss ")
     assert "valid MRR" in lines[5]
-    assert lines[6:] == ["The model is in runs/mine-auto: xerte evaluate mine --model runs/mine-auto"]
+    assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[6])
+    assert lines[7:] == ["The model is in runs/mine-auto: xerte evaluate mine --model runs/mine-auto"]
     assert (tmp_path / "runs" / "mine-auto" / "state.json").exists()
 
 
@@ -198,7 +202,7 @@ def test_a_folder_needs_no_dataset_in_python(mine: str, trained: Path, tmp_path:
 
 def test_a_wrong_device_is_one_sentence(mine: str, trained: Path, tmp_path: Path) -> None:
     for device in ("gpu", "cuda:99", "meta", "cpu:3", "", "mps"):
-        sentence = f"there is no device {device} here: choose cpu, cuda or auto"
+        sentence = f"there is no device {device} here: choose cpu or auto"
         assert mistake("train", mine, *TINY, "--json", "--device", device, "--out", tmp_path / "other") == sentence
         assert mistake("evaluate", mine, "--model", trained, "--device", device) == sentence
         assert mistake("forecast", mine, "Ann", "visits", "60", "--model", trained, "--device", device) == sentence
@@ -225,7 +229,7 @@ def test_wrong_folders_and_datasets_are_one_sentence(mine: str, trained: Path, t
         (["--set", "k"], "'k' is not a setting: write it like k=15"),
         (["--set", "k=none"], "k: Input should be a valid integer"),
         (["--seed", "-1"], "the seed is -1: choose a whole number from 0 to 4294967295"),
-        (["--set", "start=5000"], "mine has no training fact at or after time 5000: lower `start`"),
+        (["--set", "start=5000"], "mine has no training fact at or after 5000: lower `start`"),
         (["--out", "events.csv"], "the folder events.csv cannot be made: File exists"),
     ],
 )
@@ -290,3 +294,14 @@ def test_a_checkpoint_error_is_an_error_of_the_user_too(mine: str, trained: Path
     assert "is damaged: its content is not what state.json says" in mistake("evaluate", mine, "--model", trained)
     with pytest.raises(CheckpointError):
         Model.load(trained)
+
+
+def test_a_model_is_not_judged_silently_on_what_it_may_have_learned(mine: str, tmp_path: Path) -> None:
+    ok("train", mine, *TINY)
+    assert json.loads(ok("evaluate", mine, "--model", "runs/mine-auto", "--json"))["warnings"] == []
+    data = xerte.load(mine)
+    recut = replace(data, sizes=(data.sizes[0] - 4, data.sizes[1], data.sizes[2] + 4))
+    store.save(recut, tmp_path / "recut")
+    judged = call("evaluate", tmp_path / "recut", "--model", "runs/mine-auto", "--json")
+    body = json.loads(judged.stdout)
+    assert body["warnings"][0].startswith("mine has other facts or splits than when the model was trained")

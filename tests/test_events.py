@@ -247,7 +247,7 @@ def test_rejects_hold_every_bad_row_as_it_stood(tmp_path: Path) -> None:
             ["file", "line", "column", "value", "problem", "raw"],
             [str(first), "3", "object", "a,r", "2 columns where 4 are expected", "a,r"],
             [str(first), "4", "subject", "x\\xff", "not valid UTF-8", "x\\xff,r,b,2014-01-01"],
-            [str(second), "2", "time", "soon", "not an ISO date or datetime", '"q\nq",r,b,soon'],
+            [str(second), "2", "time", "soon", "not an ISO date or datetime like 2024-04-01", '"q\nq",r,b,soon'],
             [str(second), "5", "subject", "", "nothing there", ",,,"],
         ]
 

@@ -183,7 +183,7 @@ def test_the_loss_told_is_the_mean_over_the_steps_so_far(mine: Dataset) -> None:
 @pytest.mark.parametrize(
     ("train_facts", "valid_facts", "settings", "sentence"),
     [
-        ([(0, 0, 1, 1)], [(0, 0, 1, 2)], {"start": 2}, "no training fact at or after time 2"),
+        ([(0, 0, 1, 1)], [(0, 0, 1, 2)], {"start": 2}, "no training fact at or after 2024-01-03"),
         ([(0, 0, 1, 1)], [], {}, "no validation facts"),
     ],
 )

@@ -33,7 +33,11 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: str, close: Sequence[str] = ()) -> None:
         self.kind, self.name, self.close = kind, name, tuple(close)
-        hint = f": did you mean {' or '.join(close)}?" if close else f": no {kind} of that name is in this dataset"
+        hint = (
+            f": did you mean {' or '.join(close)}?"
+            if close
+            else f": no {kind} of that name is in this dataset (`xerte data search` finds names)"
+        )
         super().__init__(f"{name}{hint}")
 
 

@@ -23,7 +23,7 @@ from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device
 from xerte.experiment.registry import make
-from xerte.experiment.saved import dataset_of, find_model, refuse_other_dataset, save_model
+from xerte.experiment.saved import changed_since_training, dataset_of, find_model, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, device_name, versions
 from xerte.explanation.evidence import evidence
 from xerte.forecaster import Forecaster, Queries
@@ -195,7 +195,19 @@ class Model:
 
     def evaluate(self, split: Split | str = Split.TEST, progress: Progress | None = None) -> Evaluation:
         """The judge's verdict on one split of the dataset."""
+        if split not in list(Split):
+            raise InputError(f"there is no split {split}: choose {', '.join(Split)}")
         return judge(self.forecaster, self.dataset, Split(split), self.history, progress=progress)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of this model's verdict should know."""
+        if not changed_since_training(self.facts, self.dataset):
+            return ()
+        return (
+            f"{self.dataset.name} has other facts or splits than when the model was trained: "
+            "what it is judged on now it may have learned from",
+        )
 
     def trace(self, evaluation: Evaluation, command: str = "") -> Trace:
         """What a run measured, by what, where and how: `.write(path)` keeps it.

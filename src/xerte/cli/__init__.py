@@ -26,6 +26,13 @@ class Commands(TyperGroup):
         except XerteError as error:
             typer.echo(f"xerte: {error}", err=True)
             raise typer.Exit(2) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # a place that cannot be read or written is the user's to choose anew
+            if error.filename is None:
+                raise
+            typer.echo(f"xerte: {error.filename}: {error.strerror}", err=True)
+            raise typer.Exit(2) from None
 
 
 app = typer.Typer(

@@ -152,7 +152,7 @@ def search(
     """Finds entities and relations by words of their names, the busiest first.
 
     \b
-    xerte data search icews14 foreign minister
+    xerte data search icews14 foreign affairs
     xerte data search icews14 visit --json
     """
     from xerte.api import datasets
@@ -160,6 +160,9 @@ def search(
     found = datasets.search(datasets.load(name), " ".join(words))
     if as_json:
         print_json({"found": len(found), "names": [asdict(match) for match in found[:limit]]})
+        return
+    if not found:
+        print_text(f"no name in {name} holds {' and '.join(words)}")
         return
     rows = [(match.kind, match.name, match.facts) for match in found[:limit]]
     print_table(f"{len(rows):,} of {len(found):,} names", ("kind", "name", "facts"), rows, left=2)

@@ -59,8 +59,12 @@ def evaluate(
     groups = _grouped(chosen, evaluation, by)
     if trace is not None:
         chosen.trace(evaluation).write(trace)
+    for warning in chosen.warnings:
+        typer.echo(f"note: {warning}", err=True)
     if as_json:
-        print_json(evaluation.to_json() | ({"by": {by.value: groups}} if by else {}))
+        print_json(
+            evaluation.to_json() | {"warnings": list(chosen.warnings)} | ({"by": {by.value: groups}} if by else {})
+        )
         return
     body = evaluation.to_json()
     title = f"{chosen.name} on {chosen.dataset.name}, {split.value} ({body['seconds']:.1f} s)"

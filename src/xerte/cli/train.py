@@ -59,9 +59,13 @@ def train(
             f"Hits@1 {valid['hits@1']:.2f}, Hits@10 {valid['hits@10']:.2f} ({taken:.1f} s + {judged:.1f} s)"
         )
 
-    with training_bar() as report:
-        told = (report, None if as_json else tell)
-        model = api.train(data, preset, device, seed, folder, *told, tensorboard, **overrides)
+    try:
+        with training_bar() as report:
+            told = (report, None if as_json else tell)
+            model = api.train(data, preset, device, seed, folder, *told, tensorboard, **overrides)
+    except KeyboardInterrupt:
+        typer.echo("xerte: stopped; the same command goes on from the last checkpoint", err=True)
+        raise
     if not heard and not as_json:
         print_text(f"{folder} holds this training, finished before: remove it to train anew.")
     evaluation = None
@@ -79,6 +83,9 @@ def train(
             (n, m["mrr"], m["hits@1"], m["hits@3"], m["hits@10"]) for n, m in evaluation.to_json()["metrics"].items()
         ]
         print_table("test", ("filter", "MRR", "Hits@1", "Hits@3", "Hits@10"), rows)
+    ours = max((epoch["valid"]["mrr"] for epoch in model.facts["epochs"]), default=0.0)
+    floor = api.Model.load("recurrence", data).evaluate(Split.VALID).metrics().mrr
+    print_text(f"valid MRR: {ours:.2f}; recurrence, the training-free floor: {floor:.2f}")
     print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {folder}")
 
 

@@ -32,6 +32,9 @@ _INT32 = np.iinfo(np.int32)
 
 _CODE = {Tick.SECOND: "s", Tick.MINUTE: "m", Tick.HOUR: "h", Tick.DAY: "D", Tick.MONTH: "M", Tick.YEAR: "Y"}
 
+_LENGTH = {Tick.MONTH: 7, Tick.DAY: 10, Tick.HOUR: 13, Tick.MINUTE: 16}
+"""The shortest way to write one of these: a date that is shorter would name many."""
+
 
 @dataclass(frozen=True)
 class Calendar:
@@ -81,6 +84,8 @@ class Calendar:
         except ValueError:
             example = self.format(0)
             raise InputError(f"{text!r} is not a date this dataset understands: write it like {example}") from None
+        if len(text) < _LENGTH.get(self.unit, 0):
+            raise InputError(f"{text!r} names no single {self.unit}: write it like {self.format(0)}")
         whole = moment.astype(f"datetime64[{_CODE[self.tick]}]")
         if whole.astype(moment.dtype) != moment:
             raise InputError(f"{text!r} is finer than the times of this dataset, which are {self.tick}s: write {whole}")

@@ -97,6 +97,8 @@ class Source:
         folded = {column.casefold(): column for column in columns}
         close = [folded[match] for match in difflib.get_close_matches(asked.casefold(), folded, n=3, cutoff=0.6)]
         hint = f"did you mean {' or '.join(close)}?" if close else f"its columns are {', '.join(columns)}"
+        if len(columns) == 1 and any(mark in columns[0] for mark in ";|\t"):
+            hint += " (name the mark between columns with --delimiter)"
         raise InputError(f"{self.path} has no column {asked!r}: {hint}")
 
 

@@ -52,7 +52,7 @@ class TimeReading:
 
 
 _EXPECTED = {
-    TimeFormat.ISO: "an ISO date or datetime",
+    TimeFormat.ISO: "an ISO date or datetime like 2024-04-01",
     TimeFormat.EPOCH: "a number of seconds since 1970",
     TimeFormat.EPOCH_MS: "a number of milliseconds since 1970",
     TimeFormat.INTEGER: "a whole number",

@@ -19,5 +19,5 @@ def choose_device(device: str) -> torch.device:
             raise RuntimeError(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError):
-        raise InputError(f"there is no device {device} here: choose cpu, cuda or auto") from None
+        raise InputError(f"there is no device {device} here: choose cpu or auto") from None
     return chosen

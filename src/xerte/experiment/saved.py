@@ -13,6 +13,7 @@ from xerte.home import home_folder
 from xerte.model import XERTE
 from xerte.settings import ModelSettings
 from xerte.training.checkpoint import has_state, read_facts, read_tensors, write_state
+from xerte.training.loop import data_fingerprint
 
 SEEDS = 1 << 32
 """Seeds are whole numbers from 0 up to here."""
@@ -82,6 +83,11 @@ def refuse_other_dataset(facts: Mapping[str, Any], dataset: Dataset, model: str 
                 f"{model} was trained on {trained_on.get('name')}: the {part.replace('_', ' ')} of {dataset.name} "
                 "are not the same"
             )
+
+
+def changed_since_training(facts: Mapping[str, Any], dataset: Dataset) -> bool:
+    """Whether the facts or their splits are others than those a model was trained on."""
+    return "data" in facts and facts["data"] != data_fingerprint(dataset)
 
 
 def find_model(name: str | Path) -> Path | None:

@@ -131,13 +131,16 @@ class Trainer:
     ) -> None:
         self.model, self.dataset, self.history, self.settings, self.seed = model, dataset, history, settings, seed
         self.folder = folder
-        made_of = {"training": settings.model_dump(mode="json"), "seed": seed, "data": _fingerprint(dataset)}
+        made_of = {"training": settings.model_dump(mode="json"), "seed": seed, "data": data_fingerprint(dataset)}
         self.facts = (facts or {}) | made_of
         self.on_progress, self.on_epoch = on_progress, on_epoch
         train = dataset.split(Split.TRAIN)
         asked = both_directions(train[train.time >= settings.start], dataset.relations)
         if not len(asked):
-            raise InputError(f"{dataset.name} has no training fact at or after time {settings.start}: lower `start`")
+            first = dataset.calendar.format(settings.start)
+            raise InputError(
+                f"{dataset.name} has no training fact at or after {first}: lower `start`, or use the preset auto"
+            )
         if not len(dataset.split(Split.VALID)):
             raise InputError(
                 f"{dataset.name} has no validation facts, by which the best epoch is chosen: split it anew"
@@ -281,7 +284,7 @@ def _require(holds: bool) -> None:
         raise ValueError("a checkpoint contradicts itself")
 
 
-def _fingerprint(dataset: Dataset) -> str:
+def data_fingerprint(dataset: Dataset) -> str:
     """A hash of all facts and of where the splits are cut."""
     digest = hashlib.sha256(repr(dataset.sizes).encode())
     for column in dataset.facts.columns():
