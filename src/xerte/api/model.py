@@ -204,10 +204,8 @@ class Model:
         """What a reader of this model's verdict should know."""
         if not changed_since_training(self.facts, self.dataset):
             return ()
-        return (
-            f"{self.dataset.name} has other facts or splits than when the model was trained: "
-            "what it is judged on now it may have learned from",
-        )
+        name, risk = self.dataset.name, "what it is judged on now it may have learned from"
+        return (f"{name} has other facts or splits than when the model was trained: {risk}",)
 
     def trace(self, evaluation: Evaluation, command: str = "") -> Trace:
         """What a run measured, by what, where and how: `.write(path)` keeps it.
