@@ -430,6 +430,7 @@ def test_trained_in_the_demo_xerte_clears_the_floor_clearly() -> None:
     body = ok_json("demo")
     mrr = {name: metrics["mrr"] for name, metrics in body["evaluations"].items()}
     assert mrr["recurrence"] + 10 < mrr["xerte"] < mrr["oracle"]
+    assert body["forecasts"]["xerte"]["answers"][0]["entity"] == body["truth"]  # an event it understood
     ours, floor = body["by_cause"]["xerte"], body["by_cause"]["recurrence"]
     for cause in ("one-hop", "reply", "two-hop", "three-hop", "habit"):
         assert ours[cause]["mrr"] > floor[cause]["mrr"] + 5, cause

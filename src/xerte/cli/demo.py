@@ -25,7 +25,7 @@ def demo(as_json: AsJson = False) -> None:
     """
     from xerte import api
     from xerte.api.datasets import statistics
-    from xerte.api.world import by_cause
+    from xerte.api.world import by_cause, understood
     from xerte.data.world import generate
 
     world = generate()
@@ -41,12 +41,15 @@ def demo(as_json: AsJson = False) -> None:
         trained = api.train(data, "world", on_progress=report)
     seconds = perf_counter() - started
     models = {name: trained if name == trained.name else api.Model.load(name, data) for name in ROLES}
+    example = None
     overall, causes = dict[str, "Metrics"](), dict[str, dict[str, "Metrics"]]()
     for name, model in models.items():
         with progress(f"{name} on world", "questions") as judged:
             evaluation = model.evaluate(Split.TEST, judged)
         overall[name], causes[name] = evaluation.metrics(), by_cause(world, evaluation)
-    subject, relation, time, truth = world.example()
+        if model is trained:
+            example = understood(world, evaluation)
+    subject, relation, time, truth = example or world.example()
     answers = {name: model.forecast(subject, relation, time, top=3) for name, model in models.items()}
     if as_json:
         body: dict[str, Any] = {"statistics": counts.to_json(), "training_seconds": seconds, "truth": truth}
@@ -67,6 +70,8 @@ def demo(as_json: AsJson = False) -> None:
         ("cause", "questions", *models),
         [(cause, some.queries, *(causes[n][cause].mrr for n in models)) for cause, some in causes["oracle"].items()],
     )
+    if example:
+        print_text("One event with a cause two hops away that was forecast right, and what each model went by:")
     print_text(f"On {time}, whom or what: ({subject}, {relation}, ?)   What happened: {truth}")
     for name, answer in answers.items():
         _tell(name, answer)
