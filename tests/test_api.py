@@ -148,13 +148,10 @@ def test_recurrence_names_its_evidence(small: Dataset) -> None:
     model = Model.load("recurrence", small)
     forecast = model.forecast("Ann", "helps", "2024-01-06")
     assert forecast.answers[0].entity == "Ben"
-    reasons = model.evidence(forecast.question, "Ben")
-    assert [(one.event.subject, one.event.time) for one in reasons[:2]] == [
-        ("Ann", "2024-01-04"),
-        ("Ann", "2024-01-01"),
-    ]
-    assert sum(one.weight for one in reasons) == pytest.approx(forecast.answers[0].score)
-    assert Model(Fixed(), small).evidence(forecast.question, "Ben") == []
+    reasons = forecast.explain("Ben").evidence
+    assert [(one.subject, one.time) for one in reasons[:2]] == [("Ann", "2024-01-04"), ("Ann", "2024-01-01")]
+    assert sum(one.share for one in reasons) == pytest.approx(1)
+    assert Model(Fixed(), small).forecast("Ann", "helps", "2024-01-06").explain("Ben").evidence == ()
 
 
 def test_a_forecast_reads_well(small: Dataset) -> None:

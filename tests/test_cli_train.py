@@ -192,8 +192,9 @@ def test_a_folder_needs_no_dataset_in_python(mine: str, trained: Path, tmp_path:
     same = xerte.train("mine", "auto", "cpu", 0, tmp_path / "model", dims=[4, 4], steps=2, static_dim=4, time_dim=4,
                        epochs=2, batch_size=16)  # fmt: skip
     assert same.forecast("Ann", "visits", 60, top=2) == forecast
-    reasons = model.evidence(forecast.question, forecast.answers[0].entity)
-    assert all(0 < reason.weight <= 1.000001 and int(reason.event.time) < 60 for reason in reasons)
+    reasons = forecast.explain().evidence
+    assert reasons
+    assert all(0 < reason.share <= 1.000001 and int(reason.time) < 60 for reason in reasons)
     with pytest.raises(InputError, match="training-free: there is nothing to save"):
         Model.load("recurrence", "mine").save(tmp_path / "none")
     with pytest.raises(InputError, match="name the dataset"):

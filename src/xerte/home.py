@@ -1,4 +1,4 @@
-"""Where the program keeps what it was given: datasets, downloads, and later models and runs."""
+"""Where the program keeps what it was given: datasets, downloads and models."""
 
 import fcntl
 import os

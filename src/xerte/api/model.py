@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -12,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xerte.api.datasets import Event, event, load
-from xerte.api.explain import Counted, Counting, Explainer
+from xerte.api.datasets import load
+from xerte.api.explain import Explainer
 from xerte.api.forecast import UNKNOWN, Answer, Forecast, Question
 from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
@@ -25,7 +24,6 @@ from xerte.experiment.device import choose_device
 from xerte.experiment.registry import make
 from xerte.experiment.saved import changed_since_training, dataset_of, find_model, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, device_name, versions
-from xerte.explanation.evidence import evidence
 from xerte.forecaster import Forecaster, Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
@@ -40,14 +38,6 @@ class _Configured(Protocol):
     """A forecaster that can tell its settings."""
 
     def to_json(self) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True)
-class Reason:
-    """A fact that spoke for an answer, and how much of its score it made."""
-
-    event: Event
-    weight: float
 
 
 class Model:
@@ -178,20 +168,6 @@ class Model:
             if progress is not None:
                 progress(len(forecasts), len(asked))
         return forecasts
-
-    def evidence(self, question: Question, entity: str, most: int = 5) -> list[Reason]:
-        """The facts that speak for an answer, heaviest first; none where the model cannot name any."""
-        queries, answer = self._queries([question]), self.dataset.entities.id(entity)
-        counted: Counted
-        if isinstance(self.forecaster, Counting):
-            counted = self.forecaster.evidence(self.history, queries, answer)
-        else:
-            graph = self.forecaster.forecast(self.history, queries).graph
-            if graph is None:
-                return []
-            counted = evidence(graph, 0, answer)
-        rows = zip(counted.fact[:most].tolist(), counted.weight[:most].tolist(), strict=True)
-        return [Reason(event(self.dataset, fact), weight) for fact, weight in rows]
 
     def evaluate(self, split: Split | str = Split.TEST, progress: Progress | None = None) -> Evaluation:
         """The judge's verdict on one split of the dataset."""
