@@ -1,0 +1,94 @@
+"""CyGNet: copy an answer from history, or generate one.
+
+After Zhu, Chen, Fan, Cheng and Zhang, "Learning from History: Modeling Temporal Knowledge Graphs with Sequential
+Copy-Generation Networks", AAAI 2021. Both directions are asked through reciprocal relations, by one model.
+"""
+
+import math
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.segment import expand
+
+_OUTSIDE = -100.0
+"""What the copy mode adds outside the vocabulary, as published: finite, so that an empty one is no special case."""
+
+
+class CyGNetSettings(BaseModel):
+    """CyGNet's settings; the defaults are those published for the ICEWS datasets."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    dim: int = Field(default=200, ge=1, le=4096, description="d, of every embedding")
+    alpha: float = Field(default=0.8, gt=0, lt=1, description="α, the weight of the copy mode")
+    span: float = Field(default=1.0, gt=0, description="units of time in which the time vector grows by t_u")
+    regularisation: float = Field(default=0.01, ge=0, description="weight of the mean squares of the embeddings")
+
+
+class CyGNet(nn.Module):
+    """p(o | s, r, t) = α softmax(tanh(W_c x + b_c) + v) + (1 − α) softmax(W_g x + b_g), x = [e_s ‖ e_r ‖ t_k].
+
+    The copy vocabulary v is 0 for every object that (s, r) had before t and −100 for all others. The time vector is
+    t_k = (k + 1) t_u, where k counts the units since the calendar's origin, so a time never trained on has one too.
+    `span` only rescales t_u, which changes how fast it learns, not what it can express.
+
+    Training makes −log p(answer) + λ (mean e² + mean r² + mean t_u²) small.
+
+    Args:
+        settings: every switch.
+        num_entities, num_relations: |E|, R.
+        ticks_per_unit: how many ticks of the history's times make one unit of its rhythm.
+        seed: kept for the record; nothing is drawn at random once the parameters are made.
+    """
+
+    name = "cygnet"
+
+    def __init__(
+        self, settings: CyGNetSettings, num_entities: int, num_relations: int, ticks_per_unit: int = 1, seed: int = 0
+    ) -> None:
+        super().__init__()
+        self.settings, self.seed = settings, seed
+        self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
+        gain = nn.init.calculate_gain("relu")
+        self.entity = nn.Parameter(nn.init.xavier_uniform_(torch.empty(num_entities, settings.dim), gain))
+        self.relation = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * num_relations, settings.dim), gain))
+        self.time_unit = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, settings.dim), gain))
+        self.copy_mode = nn.Linear(3 * settings.dim, num_entities)
+        self.generation_mode = nn.Linear(3 * settings.dim, num_entities)
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        """The probability of every entity; all are reached."""
+        with torch.no_grad():
+            copied, generated = self._logits(history, queries)
+            scores = copied.softmax(1).mul_(self.settings.alpha)
+            scores.add_(generated.softmax(1), alpha=1 - self.settings.alpha)
+            return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
+        """Negative log-likelihood of the answers, and the regulariser; the seed is not needed."""
+        copied, generated = self._logits(history, queries)
+        of_copy = math.log(self.settings.alpha) - nn.functional.cross_entropy(copied, answer, reduction="none")
+        of_generation = math.log1p(-self.settings.alpha) - nn.functional.cross_entropy(
+            generated, answer, reduction="none"
+        )
+        squares = sum(table.square().mean() for table in (self.entity, self.relation, self.time_unit))
+        return self.settings.regularisation * squares - torch.logaddexp(of_copy, of_generation).mean()
+
+    def _logits(self, history: TemporalIndex, queries: Queries) -> tuple[Tensor, Tensor]:
+        """What the softmax of each mode is taken of; [Q, E] each."""
+        unit = queries.time.to(self.time_unit.dtype) / self.ticks_per_unit
+        time = ((unit + 1) / self.settings.span)[:, None] * self.time_unit
+        subject, relation = (
+            self.entity.index_select(0, queries.subject),
+            self.relation.index_select(0, queries.relation),
+        )
+        query = torch.cat([subject, relation, time], 1)
+        outside = torch.full((len(queries) * self.num_entities,), _OUTSIDE, dtype=query.dtype, device=query.device)
+        row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.time))
+        known = history.edges(history.by_relation(rank)).object
+        outside.index_fill_(0, row * self.num_entities + known, 0.0)
+        return self.copy_mode(query).tanh() + outside.view(len(queries), -1), self.generation_mode(query)
