@@ -19,7 +19,8 @@ from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import CheckpointError, InputError, UnknownNameError
-from xerte.experiment.registry import MODELS, make
+from xerte.experiment.opening import make
+from xerte.experiment.registry import MODELS
 from xerte.experiment.saved import facts_of
 from xerte.experiment.trace import FORMAT, Trace, commit
 from xerte.forecaster import Queries, Scores

@@ -14,7 +14,8 @@ from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.world import generate
 from xerte.errors import InputError
 from xerte.experiment.auto import Rhythm
-from xerte.experiment.preset import PRESETS, parse_setting, resolve
+from xerte.experiment.preset import FOLDER, PRESETS, parse_setting, resolve
+from xerte.experiment.registry import MODELS
 
 DAYS = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
 
@@ -33,13 +34,48 @@ def tiny() -> Dataset:
 @pytest.mark.parametrize("dataset", [*BENCHMARKS, "world", "mine"])
 def test_every_preset_fits_every_known_dataset(tiny: Dataset, preset: str, dataset: str) -> None:
     resolved = resolve(preset, replace(tiny, name=dataset))
-    assert len(resolved.model.dims) >= resolved.model.steps
+    assert resolved.learner == (preset if preset in MODELS else "xerte")
+    assert type(resolved.model) is MODELS[resolved.learner].settings
     assert bool(resolved.derived) == (preset == "auto")
     assert resolved.training.batch_size >= 1
 
 
 def test_the_presets_are_those_the_help_names() -> None:
     assert set(PRESETS) >= {"paper", "text", "world", "auto"}
+    assert {f"{preset}.toml" for preset in PRESETS} == {file.name for file in FOLDER.iterdir()}
+
+
+def test_a_model_brings_its_own_preset(tiny: Dataset) -> None:
+    assert (resolve(None, tiny).preset, resolve(None, tiny).learner) == ("auto", "xerte")
+    assert resolve(None, tiny, model="transe") == resolve("transe", tiny) == resolve("transe", tiny, model="transe")
+    assert resolve("transe", tiny, {"dim": 7, "lr": 0.5}).model.dim == 7
+
+
+@pytest.mark.parametrize(
+    ("preset", "model", "sentence"),
+    [
+        ("paper", "transe", "the preset paper is for xerte, not for transe: name one of the two"),
+        ("transe", "xerte", "the preset transe is for transe, not for xerte: name one of the two"),
+        (None, "transy", "no model is called transy: did you mean transe?"),
+        ("paper", "transy", "no model is called transy: did you mean transe?"),
+        (None, "recurrence", "recurrence is training-free: it needs no training, use it by its name"),
+        ("paper", "recurrence", "recurrence is training-free: it needs no training, use it by its name"),
+    ],
+)
+def test_a_preset_and_a_model_must_go_together(tiny: Dataset, preset: str | None, model: str, sentence: str) -> None:
+    with pytest.raises(InputError) as error:
+        resolve(preset, tiny, model=model)
+    assert str(error.value).startswith(sentence)
+
+
+def test_a_file_may_name_its_model(tiny: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('learner = "distmult"\n[model]\ndim = 9\n')
+    assert (resolve(str(path), tiny).learner, resolve(str(path), tiny).model.dim) == ("distmult", 9)
+    path.write_text("[model]\ndim = 9\n")
+    assert resolve(str(path), tiny, model="complex").learner == "complex"
+    with pytest.raises(InputError, match=r"there is no setting dim: did you mean dims\?"):
+        resolve(str(path), tiny)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +194,7 @@ def test_a_file_of_the_users_own(tiny: Dataset, tmp_path: Path) -> None:
         ("k = ", "cannot be read as TOML"),
         ("a = " + "[" * 10_000, "cannot be read as TOML"),
         ("\x00", "cannot be read as TOML"),
-        ("k = 5", "has a part k: a preset has about, model, training and dataset"),
+        ("k = 5", "has a part k: a preset has about, learner, model, training and dataset"),
         ("model = 5", "model is 5, not a table of settings"),
         ("dataset = 5", "dataset is 5, not a table of settings"),
         ("[dataset]\nworld = []", "world is .., not a table of settings"),

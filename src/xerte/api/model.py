@@ -21,7 +21,7 @@ from xerte.evaluation.evaluate import batch_size_for
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device
-from xerte.experiment.registry import make
+from xerte.experiment.opening import make
 from xerte.experiment.saved import changed_since_training, dataset_of, find_model, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, device_name, versions
 from xerte.forecaster import Forecaster, Queries

@@ -9,41 +9,51 @@ from xerte.api.model import Model
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.experiment import train as experiment
+from xerte.experiment.opening import run_folder as run_folder
 from xerte.experiment.preset import parse_setting as parse_setting
 from xerte.experiment.preset import resolve as resolve
 from xerte.experiment.train import Epoch as Epoch
 from xerte.experiment.train import Progress as Progress
+from xerte.forecaster import Forecaster
 
 
 def train(
     dataset: Dataset | str,
-    preset: str = "paper",
+    preset: str | None = None,
     device: str = "auto",
     seed: int = 0,
     folder: str | Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     tensorboard: bool = False,
+    model: str | None = None,
     **overrides: Any,
 ) -> Model:
-    """Trains xERTE on a dataset.
+    """Trains xERTE, or another model that learns, on a dataset.
 
-    `train("world", preset="world", k=20).forecast(…)`
+    `train("world", preset="world", k=20).forecast(…)`; `train("world", model="transe", dim=50)`
 
     Args:
         dataset: a dataset, or its name.
-        preset: "paper", "text", "world", "auto", or a TOML file of the same form.
+        preset: "paper", "text", "world", "auto", another model's name, or a TOML file of the same form. Unless given,
+            "paper" for xERTE, and for other models the one of their name.
         device: "auto" (the GPU where there is one), "cpu", "cuda".
         seed: of parameters, batches and sampling.
         folder: where the model is saved; interrupted training goes on from there, finished training is not repeated.
         on_progress, on_epoch: told how it goes.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` in the folder.
+        model: what learns; None: what the preset names.
         overrides: single settings, by name.
     """
     data = load(dataset) if isinstance(dataset, str) else dataset
     place = None if folder is None else Path(folder)
     if tensorboard and place is None:
         raise InputError("logs for TensorBoard go to the model's folder: name one")
+    if preset is None and model in (None, "xerte"):
+        preset = "paper"
     told = (on_progress, on_epoch)
-    trained = experiment.train(data, preset, device, seed, place, overrides, *told, tensorboard=tensorboard)
-    return Model(trained.model, data, device=device, facts=trained.facts)
+    trained = experiment.train(
+        data, preset, device, seed, place, overrides, *told, tensorboard=tensorboard, model=model
+    )
+    forecaster: Forecaster = trained.model  # type: ignore[assignment]  # a module is checked by what it does
+    return Model(forecaster, data, device=device, facts=trained.facts)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 def train(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    preset: Annotated[str, typer.Option(help="paper, text, world, auto, or a TOML file of the same form.")] = "auto",
+    model: Annotated[str | None, typer.Option(help="What learns: xerte, transe, … (default: xerte).")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="paper, text, world, auto (default), a model's name, or a TOML file of the same form."),
+    ] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, like k=15; as often as needed.")
     ] = None,
@@ -31,22 +35,26 @@ def train(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Trains xERTE. Interrupted, the same command goes on where it stopped; finished training is not repeated.
+    """Trains xERTE or another model; interrupted, the same command goes on where it stopped.
+
+    Finished training is not repeated.
 
     \b
     xerte train world --preset world
     xerte train icews14 --preset paper --device cuda
+    xerte train icews14 --model tntcomplex
     xerte train mine --set k=30 --set sampling=last --out models/mine
     xerte evaluate mine --model models/mine
     """
     from xerte import api
-    from xerte.api.training import parse_setting, resolve
+    from xerte.api.training import parse_setting, resolve, run_folder
 
     data = api.load(dataset)
     overrides = dict(parse_setting(text) for text in setting or [])
-    folder = out or Path("runs") / f"{Path(data.name).name}-{Path(preset).stem}"
+    resolved = resolve(preset, data, overrides, model)
+    folder = out or run_folder(data, resolved.preset)
     if not as_json:
-        for line in resolve(preset, data, overrides).derived:
+        for line in resolved.derived:
             print_text(line)
 
     heard = []
@@ -62,7 +70,7 @@ def train(
     try:
         with training_bar() as report:
             told = (report, None if as_json else tell)
-            model = api.train(data, preset, device, seed, folder, *told, tensorboard, **overrides)
+            trained = api.train(data, resolved.preset, device, seed, folder, *told, tensorboard, model, **overrides)
     except KeyboardInterrupt:
         typer.echo("xerte: stopped; the same command goes on from the last checkpoint", err=True)
         raise
@@ -70,12 +78,13 @@ def train(
         print_text(f"{folder} holds this training, finished before: remove it to train anew.")
     evaluation = None
     if trace is not None:
-        evaluation = model.evaluate(Split.TEST)
-        words = ["xerte", "train", dataset, "--preset", preset, "--seed", str(seed), "--device", device]
+        evaluation = trained.evaluate(Split.TEST)
+        chosen = ["--model", model] if model and not preset else ["--preset", resolved.preset]
+        words = ["xerte", "train", dataset, *chosen, "--seed", str(seed), "--device", device]
         words += [word for text in setting or [] for word in ("--set", text)]
-        model.trace(evaluation, shlex.join([*words, "--trace", trace.name])).write(trace)
+        trained.trace(evaluation, shlex.join([*words, "--trace", trace.name])).write(trace)
     if as_json:
-        body = {"folder": str(folder), **{key: model.facts[key] for key in ("settings", "training", "epochs")}}
+        body = {"folder": str(folder), **{key: trained.facts[key] for key in ("settings", "training", "epochs")}}
         print_json(body | ({"test": evaluation.to_json()} if evaluation else {}))
         return
     if evaluation is not None:
@@ -83,7 +92,7 @@ def train(
             (n, m["mrr"], m["hits@1"], m["hits@3"], m["hits@10"]) for n, m in evaluation.to_json()["metrics"].items()
         ]
         print_table("test", ("filter", "MRR", "Hits@1", "Hits@3", "Hits@10"), rows)
-    ours = max((epoch["valid"]["mrr"] for epoch in model.facts["epochs"]), default=0.0)
+    ours = max((epoch["valid"]["mrr"] for epoch in trained.facts["epochs"]), default=0.0)
     floor = api.Model.load("recurrence", data).evaluate(Split.VALID).metrics().mrr
     print_text(f"valid MRR: {ours:.2f}; recurrence, the training-free floor: {floor:.2f}")
     print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {folder}")

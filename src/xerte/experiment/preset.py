@@ -13,13 +13,12 @@ from pydantic import BaseModel, ValidationError
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.experiment.auto import Rhythm
-from xerte.settings import ModelSettings
+from xerte.experiment.registry import MODELS, default_preset, learner
 from xerte.training.loop import TrainingSettings
 
 FOLDER = resources.files("xerte.experiment") / "presets"
-PRESETS = tuple(sorted(file.name.removesuffix(".toml") for file in FOLDER.iterdir() if file.name.endswith(".toml")))
-
-_KINDS: dict[str, type[BaseModel]] = {"model": ModelSettings, "training": TrainingSettings}
+PRESETS = tuple(preset for entry in MODELS.values() if entry.learns for preset in entry.presets or (entry.name,))
+_XERTE = "xerte"
 
 
 @dataclass(frozen=True)
@@ -28,25 +27,42 @@ class Resolved:
 
     Attributes:
         preset: its name or file.
-        model, training: every setting.
+        learner: the name of the model it is for.
+        model, training: every setting; those of the model in its own class.
         derived: what was measured on the dataset and what follows, for people to read; only for `auto`.
     """
 
     preset: str
-    model: ModelSettings
+    learner: str
+    model: Any
     training: TrainingSettings
     derived: tuple[str, ...] = ()
 
 
-def resolve(preset: str, dataset: Dataset, overrides: Mapping[str, Any] | None = None) -> Resolved:
+def resolve(
+    preset: str | None, dataset: Dataset, overrides: Mapping[str, Any] | None = None, model: str | None = None
+) -> Resolved:
     """The settings of a preset (a name, or a TOML file of the same form) for a dataset, some set by the user.
 
+    Args:
+        preset: None takes the model's own.
+        dataset: what is to be learned.
+        overrides: single settings, by name.
+        model: what is to learn; None is what the preset names, and a preset that names none is xERTE's.
+
     Raises:
-        InputError: there is no such preset or setting, or a value does not fit.
+        InputError: there is no such preset or setting, a value does not fit, or the preset is another model's.
     """
+    if preset is None:
+        preset = default_preset(model or _XERTE)
     body = _read(preset)
+    named = body.get("learner", _XERTE if preset in PRESETS else model or _XERTE)
+    if model not in (None, named):
+        learner(model or "")
+        raise InputError(f"the preset {preset} is for {named}, not for {model}: name one of the two")
+    kinds: dict[str, type[BaseModel]] = {"model": learner(str(named))[0], "training": TrainingSettings}
     special = _table(_table(body, "dataset", preset), dataset.name, preset)
-    parts = {part: _table(body, part, preset) | _table(special, part, preset) for part in _KINDS}
+    parts = {part: _table(body, part, preset) | _table(special, part, preset) for part in kinds}
     derived: tuple[str, ...] = ()
     if preset == "auto":
         rhythm = Rhythm.of(dataset)
@@ -54,14 +70,14 @@ def resolve(preset: str, dataset: Dataset, overrides: Mapping[str, Any] | None =
         parts["model"] |= {"n": rhythm.n, "k": rhythm.k, "time_scale": rhythm.time_scale}
         parts["training"] |= {"start": rhythm.start}
     for name, value in (overrides or {}).items():
-        part = next((part for part, kind in _KINDS.items() if name in kind.model_fields), None)
+        part = next((part for part, kind in kinds.items() if name in kind.model_fields), None)
         if part is None:
-            raise _unknown(name, [field for kind in _KINDS.values() for field in kind.model_fields])
+            raise _unknown(name, [field for kind in kinds.values() for field in kind.model_fields])
         parts[part][name] = value
-    model, training = _fit(ModelSettings, parts["model"]), _fit(TrainingSettings, parts["training"])
+    fitted, training = _fit(kinds["model"], parts["model"]), _fit(TrainingSettings, parts["training"])
     if derived and overrides:
         derived = (*derived, "set by you: " + ", ".join(f"{name} = {value}" for name, value in overrides.items()))
-    return Resolved(preset, model, training, derived)
+    return Resolved(preset, str(named), fitted, training, derived)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
@@ -93,9 +109,9 @@ def _read(preset: str) -> dict[str, Any]:
         raise InputError(f"there is no file {path}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as TOML: {error}") from None
-    unknown = set(body) - {"about", "model", "training", "dataset"}
+    unknown = set(body) - {"about", "learner", "model", "training", "dataset"}
     if unknown:
-        raise InputError(f"{path} has a part {min(unknown)}: a preset has about, model, training and dataset")
+        raise InputError(f"{path} has a part {min(unknown)}: a preset has about, learner, model, training and dataset")
     return body
 
 

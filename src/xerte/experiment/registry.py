@@ -1,33 +1,65 @@
-"""Every model's name. Nobody else knows them."""
+"""Every model's name. Nobody else knows them.
+
+A model that learns is one line in MODELS, `Entry(name, summary, settings=…, build=…)`, and one preset of its own name
+in `presets/`, whose first line is `learner = "NAME"`. Its class is a torch module with
+
+    name        what users type
+    settings    an instance of the `settings` class, a frozen pydantic model that forbids extras
+    frame       the `baselines.frame.Frame` it was built for
+    seed        of whatever it draws
+    forecast(history, queries) -> Scores, loss(history, queries, answer, seed) -> Tensor
+
+and is made by `build(settings, frame, seed)`, all parameters and buffers being floating-point (it is also built on the
+device "meta", to be given saved weights). Training, saving, presets, the command line and the contract tests follow.
+"""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from pydantic import BaseModel
+from torch import nn
 
+from xerte.baselines.complex import ComplEx
+from xerte.baselines.distmult import DistMult
+from xerte.baselines.factorisation import FactorSettings
+from xerte.baselines.frame import Frame
+from xerte.baselines.transe import TransE, TranslationSettings
 from xerte.data.dataset import Dataset
-from xerte.errors import CheckpointError, InputError
-from xerte.experiment.saved import find_model, is_model, load_model
+from xerte.errors import InputError
 from xerte.forecaster import Forecaster
+from xerte.model import XERTE
+from xerte.settings import ModelSettings
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A model that can be asked for by name.
+    """A model that can be asked for by name: it learns (settings, build), or is ready at once (make).
 
     Attributes:
         name: what users type.
         summary: one line for lists and help.
-        make: a forecaster ready to answer questions about this dataset.
+        make: of a training-free model: a forecaster ready to answer questions about this dataset.
+        settings: of a model that learns: the class of its settings.
+        build: of a model that learns: settings, frame and seed -> the untrained module.
+        explains: by what it explains a forecast; empty where it does not.
+        presets: of a model that learns: the first is taken unless one is named.
     """
 
     name: str
     summary: str
-    make: Callable[[Dataset], Forecaster]
+    make: Callable[[Dataset], Forecaster] | None = None
+    settings: type[BaseModel] | None = None
+    build: Callable[[Any, Frame, int], nn.Module] | None = None
+    explains: str = ""
+    presets: tuple[str, ...] = ()
+
+    @property
+    def learns(self) -> bool:
+        """Whether it must be trained."""
+        return self.build is not None
 
 
 def _recurrence(dataset: Dataset) -> Forecaster:
@@ -47,32 +79,61 @@ def _oracle(dataset: Dataset) -> Forecaster:
     return Oracle(world)
 
 
+def _xerte(settings: ModelSettings, frame: Frame, seed: int) -> XERTE:
+    return XERTE(settings, frame.num_entities, frame.num_relations, frame.calendar.ticks_per_unit, seed)
+
+
 MODELS = {
     entry.name: entry
     for entry in (
-        Entry("recurrence", "training-free: what happened before, decayed per relation (the floor)", _recurrence),
-        Entry("oracle", "knows the rules of the embedded world (the ceiling); only for world", _oracle),
+        Entry(
+            "xerte",
+            "attention over a graph grown backwards in time (Han et al. 2021); explains itself",
+            settings=ModelSettings,
+            build=_xerte,
+            explains="inference graph",
+            presets=("auto", "paper", "text", "world"),
+        ),
+        Entry(
+            "recurrence",
+            "training-free: what happened before, decayed per relation (the floor)",
+            make=_recurrence,
+            explains="counted facts",
+        ),
+        Entry("oracle", "knows the rules of the embedded world (the ceiling); only for world", make=_oracle),
+        Entry("transe", "e_s + r ≈ e_o (Bordes et al. 2013); static", settings=TranslationSettings, build=TransE),
+        Entry("distmult", "⟨e_s, r, e_o⟩ (Yang et al. 2015); static", settings=FactorSettings, build=DistMult),
+        Entry("complex", "Re⟨e_s, r, ē_o⟩ (Trouillon et al. 2016); static", settings=FactorSettings, build=ComplEx),
     )
 }
 
 
-def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster, Mapping[str, Any]]:
-    """The model of this name or folder, ready for this dataset on this device, and what is known of its making.
+def entry(name: str) -> Entry:
+    """The model of this name.
 
     Raises:
-        InputError: no model has this name, or it does not fit the dataset.
-        CheckpointError: the folder's model is damaged or belongs to another dataset.
+        InputError: no model has this name; the closest one is suggested.
     """
-    folder = Path(name)
-    if found := find_model(name):
-        model, facts = load_model(found, dataset)
-        return model.to(device), facts
-    if name not in MODELS:
-        if is_model(folder / "checkpoint"):
-            raise CheckpointError(f"training in {folder} was interrupted: the same `xerte train` again finishes it")
-        if folder.is_dir():
-            raise CheckpointError(f"{folder} holds no saved model")
-        close = difflib.get_close_matches(name.casefold(), MODELS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(MODELS)} and folders of trained models"
-        raise InputError(f"no model is called {name}: {hint}")
-    return MODELS[name].make(dataset), {}
+    if name in MODELS:
+        return MODELS[name]
+    close = difflib.get_close_matches(name.casefold(), MODELS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(MODELS)} and folders of trained models"
+    raise InputError(f"no model is called {name}: {hint}")
+
+
+def learner(name: str) -> tuple[type[BaseModel], Callable[[Any, Frame, int], nn.Module]]:
+    """How the model of this name is configured and built.
+
+    Raises:
+        InputError: there is none, or it is training-free.
+    """
+    chosen = entry(name)
+    if chosen.settings is None or chosen.build is None:
+        raise InputError(f"{name} is training-free: it needs no training, use it by its name")
+    return chosen.settings, chosen.build
+
+
+def default_preset(name: str) -> str:
+    """The preset taken for a model unless one is named: its own name for all but xERTE."""
+    learner(name)
+    return (*entry(name).presets, name)[0]

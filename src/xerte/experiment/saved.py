@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
+from xerte.baselines.frame import Frame
 from xerte.data.dataset import Dataset
 from xerte.errors import CheckpointError, InputError
+from xerte.experiment.registry import learner
 from xerte.forecaster import Forecaster
 from xerte.home import home_folder
-from xerte.model import XERTE
-from xerte.settings import ModelSettings
 from xerte.training.checkpoint import has_state, read_facts, read_tensors, write_state
 from xerte.training.loop import data_fingerprint
 
@@ -19,9 +20,13 @@ SEEDS = 1 << 32
 """Seeds are whole numbers from 0 up to here."""
 
 
-def facts_of(model: XERTE, dataset: Dataset) -> dict[str, Any]:
-    """What must agree for a model and a dataset to belong together, and what made the model."""
-    return {
+def facts_of(model: Any, dataset: Dataset) -> dict[str, Any]:
+    """What must agree for a model and a dataset to belong together, and what made the model.
+
+    The frame of a model that reads dates or has a table of times is part of it; xERTE has none.
+    """
+    frame: Frame | None = getattr(model, "frame", None)
+    return ({} if frame is None else {"frame": frame.to_json()}) | {
         "model": model.name,
         "settings": model.settings.model_dump(mode="json"),
         "dataset": {
@@ -40,7 +45,7 @@ def save_model(folder: Path, model: Forecaster, dataset: Dataset, more: Mapping[
     Raises:
         InputError: the model has nothing to keep: it is training-free.
     """
-    if not isinstance(model, XERTE):
+    if not isinstance(model, nn.Module):
         raise InputError(f"{model.name} is training-free: there is nothing to save, load it by its name")
     write_state(folder, {"weights": model.state_dict()}, {**(more or {}), **facts_of(model, dataset)})
 
@@ -96,7 +101,7 @@ def find_model(name: str | Path) -> Path | None:
     return next((place for place in places if is_model(place)), None)
 
 
-def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
+def load_model(folder: Path, dataset: Dataset) -> tuple[nn.Module, dict[str, Any]]:
     """The model of a folder and the facts kept with it, for the dataset it was trained on.
 
     Nothing in the folder is executed, and no memory is taken for more than its files hold.
@@ -105,18 +110,23 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[XERTE, dict[str, Any]]:
         CheckpointError: the folder is damaged, or the model belongs to another dataset.
     """
     facts = read_facts(folder)
-    if facts.get("model") != XERTE.name:
-        raise CheckpointError(f"{folder} holds a model of a kind this version does not know")
+    try:
+        kind, build = learner(str(facts.get("model")))
+    except InputError:
+        raise CheckpointError(f"{folder} holds a model of a kind this version does not know") from None
     trained_on, seed = facts.get("dataset"), facts.get("seed")
     try:
-        settings = ModelSettings(**facts["settings"])
+        settings = kind(**facts["settings"])
         if not isinstance(trained_on, dict) or type(seed) is not int or not 0 <= seed < SEEDS:
             raise ValueError(seed)
-    except (KeyError, TypeError, ValueError):
+        frame = Frame.of(dataset)
+        if "frame" in facts:
+            frame = Frame.from_json(facts["frame"], dataset.num_entities, dataset.num_relations)
+    except (KeyError, TypeError, ValueError, AttributeError, InputError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
     refuse_other_dataset(facts, dataset, f"the model in {folder}")
     with torch.device("meta"):
-        model = XERTE(settings, dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit, seed)
+        model = build(settings, frame, seed)
     weights = read_tensors(folder, "weights")
     expected = {name: (value.shape, True) for name, value in model.state_dict().items()}
     if expected != {name: (value.shape, value.is_floating_point()) for name, value in weights.items()}:

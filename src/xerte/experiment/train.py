@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
+from xerte.baselines.frame import Frame
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.experiment.device import choose_device
 from xerte.experiment.logs import training_logs
 from xerte.experiment.preset import resolve
+from xerte.experiment.registry import learner
 from xerte.experiment.saved import SEEDS, facts_of, is_model, load_model, save_model
 from xerte.experiment.trace import device_name
 from xerte.graph.stored import index_of
 from xerte.home import only_one
-from xerte.model import XERTE
 from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Epoch as Epoch
 from xerte.training.loop import Progress as Progress
@@ -28,14 +30,14 @@ from xerte.training.loop import Trainer
 class Trained:
     """A model with its best epoch's weights, all there is to say about it, and whether training was finished."""
 
-    model: XERTE
+    model: nn.Module
     facts: dict[str, Any]
     finished: bool
 
 
 def train(
     dataset: Dataset,
-    preset: str = "paper",
+    preset: str | None = "paper",
     device: str = "auto",
     seed: int = 0,
     folder: Path | None = None,
@@ -44,14 +46,15 @@ def train(
     on_epoch: Callable[[Epoch], None] | None = None,
     until: Callable[[], bool] | None = None,
     tensorboard: bool = False,
+    model: str | None = None,
 ) -> Trained:
-    """Trains xERTE and, given a folder, saves it there.
+    """Trains a model and, given a folder, saves it there.
 
     Training that was interrupted goes on from its checkpoint; one that was finished in this folder is not repeated.
 
     Args:
         dataset: what to learn.
-        preset: a preset's name, or a TOML file of the same form.
+        preset: a preset's name, or a TOML file of the same form; None: the model's own.
         device: "auto", "cpu", "cuda", …
         seed: of parameters, batches and sampling.
         folder: where the model goes; checkpoints are kept in `checkpoint/` inside it until training is finished.
@@ -59,39 +62,40 @@ def train(
         on_progress, on_epoch: told how it goes.
         until: asked after every step; True stops after a checkpoint.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` inside the folder.
+        model: the name of what learns; None: what the preset names.
 
     Raises:
         InputError: a setting, the device, the seed or the folder cannot be used.
         CheckpointError: the folder holds another training, or a damaged one.
     """
-    chosen, settings = choose_device(device), resolve(preset, dataset, overrides)
+    chosen, settings = choose_device(device), resolve(preset, dataset, overrides, model)
     if not 0 <= seed < SEEDS:
         raise InputError(f"the seed is {seed}: choose a whole number from 0 to {SEEDS - 1}")
     if folder is not None:
         _make(folder)
     # One training at a time in a folder: a second one waits, and then finds it finished.
     with nullcontext() if folder is None else only_one(folder / ".lock"):
-        sizes = (dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit)
+        _, build = learner(settings.learner)
         with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
             torch.manual_seed(seed)
-            model = XERTE(settings.model, *sizes, seed).to(chosen)
+            module = build(settings.model, Frame.of(dataset), seed).to(chosen)
         history = index_of(dataset, chosen)
         checkpoint = None if folder is None else folder / "checkpoint"
-        about = facts_of(model, dataset)
-        trainer = Trainer(model, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
+        about = facts_of(module, dataset)
+        trainer = Trainer(module, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
         if folder is not None and is_model(folder):
             refuse_other(folder, trainer.facts)
-            model, facts = load_model(folder, dataset)
+            module, facts = load_model(folder, dataset)
             remove_state(folder / "checkpoint")
-            return Trained(model.to(chosen), facts, finished=True)
+            return Trained(module.to(chosen), facts, finished=True)
         with training_logs(folder if tensorboard else None, trainer):
             epochs = trainer.run(until)
-        made = {"preset": preset, "epochs": [asdict(epoch) for epoch in epochs], "device": device_name(chosen)}
+        made = {"preset": settings.preset, "epochs": [asdict(epoch) for epoch in epochs], "device": device_name(chosen)}
         facts = trainer.facts | made
         if folder is not None and trainer.finished:
-            save_model(folder, model, dataset, facts)
+            save_model(folder, module, dataset, facts)  # type: ignore[arg-type]  # a module is checked by what it does
             remove_state(folder / "checkpoint")
-        return Trained(model.eval(), facts, trainer.finished)
+        return Trained(module.eval(), facts, trainer.finished)
 
 
 def _make(folder: Path) -> None:

@@ -1,0 +1,58 @@
+"""A model by its name or folder, ready to answer."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from xerte.data.dataset import Dataset
+from xerte.errors import CheckpointError, InputError
+from xerte.experiment.registry import MODELS, default_preset, entry
+from xerte.experiment.saved import find_model, is_model, load_model
+from xerte.forecaster import Forecaster
+
+RUNS = Path("runs")
+
+
+def run_folder(dataset: Dataset, preset: str) -> Path:
+    """Where training puts a model unless told otherwise; a model that learns is looked for there by its bare name."""
+    return RUNS / f"{Path(dataset.name).name}-{Path(preset).stem}"
+
+
+def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster, Mapping[str, Any]]:
+    """The model of this name or folder, ready for this dataset on this device, and what is known of its making.
+
+    Raises:
+        InputError: no model has this name, or it does not fit the dataset, or is not trained yet.
+        CheckpointError: the folder's model is damaged or belongs to another dataset.
+    """
+    folder = Path(name)
+    found = find_model(name)
+    if found is None and name in MODELS and MODELS[name].learns:
+        found = _trained(name, dataset)
+    if found is not None:
+        model, facts = load_model(found, dataset)
+        forecaster: Forecaster = model.to(device)  # type: ignore[assignment]  # a module is checked by what it does
+        return forecaster, facts
+    if name not in MODELS and is_model(folder / "checkpoint"):
+        raise CheckpointError(f"training in {folder} was interrupted: the same `xerte train` again finishes it")
+    if name not in MODELS and folder.is_dir():
+        raise CheckpointError(f"{folder} holds no saved model")
+    ready = entry(name).make
+    assert ready is not None
+    return ready(dataset), {}
+
+
+def _trained(name: str, dataset: Dataset) -> Path:
+    """The folder where training put the model of this name.
+
+    Raises:
+        InputError: there is none.
+    """
+    for preset in MODELS[name].presets or (name,):
+        folder = run_folder(dataset, preset)
+        if found := find_model(folder) or find_model(folder.name):
+            return found
+    command = f"xerte train {dataset.name}" + ("" if default_preset(name) == "auto" else f" --model {name}")
+    raise InputError(f"{name} is not trained on {dataset.name} yet: `{command}` does that, or name its folder")
