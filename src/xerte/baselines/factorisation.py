@@ -81,9 +81,7 @@ class Factorisation(nn.Module):
         vector = self.compose(subject, relation)
         vector = dropped(vector, self.settings.dropout, queries, seed)
         loss = one_vs_all(self.match(vector, self.entity), answer, self.settings.loss)
-        if self.settings.n3:
-            loss = loss + self.settings.n3 * self.penalty(queries, subject, relation, answer)
-        return loss
+        return loss + self.penalty(queries, subject, relation, answer)
 
     def relation_at(self, queries: Queries) -> Tensor:
         """r_p(t) [Q, width]; here the same at all times."""
@@ -99,11 +97,14 @@ class Factorisation(nn.Module):
 
     def penalty(self, queries: Queries, subject: Tensor, relation: Tensor, answer: Tensor) -> Tensor:  # noqa: ARG002
         """N3 (Lacroix et al. 2018): Σ |x|³ over the factors of a fact, the mean over the batch."""
-        return self.cubes(subject, relation, self.entity.index_select(0, answer)) / len(answer)
+        return self.cubes(self.settings.n3, subject, relation, self.entity.index_select(0, answer))
 
-    def cubes(self, *factors: Tensor) -> Tensor:
-        """Σ |x|³ over all numbers of these factors, complex ones by their modulus."""
-        return sum((_modulus(factor, self.parts) ** 3).sum() for factor in factors)  # type: ignore[return-value]
+    def cubes(self, weight: float, *factors: Tensor) -> Tensor:
+        """weight · Σ |x|³ over these factors [n, width], complex numbers by their modulus; the mean over rows."""
+        if not weight:
+            return factors[0].new_zeros(())
+        moduli = torch.cat([_modulus(factor, self.parts) for factor in factors], 1)
+        return weight * (moduli**3).sum(1).mean()
 
 
 def _modulus(factor: Tensor, parts: int) -> Tensor:

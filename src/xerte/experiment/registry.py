@@ -23,10 +23,14 @@ from pydantic import BaseModel
 from torch import nn
 
 from xerte.baselines.complex import ComplEx
+from xerte.baselines.de_simple import DESimplE, DESimplESettings
 from xerte.baselines.distmult import DistMult
 from xerte.baselines.factorisation import FactorSettings
 from xerte.baselines.frame import Frame
+from xerte.baselines.tntcomplex import TNTComplEx, TNTComplExSettings
+from xerte.baselines.tokens import TADistMult, TATransE
 from xerte.baselines.transe import TransE, TranslationSettings
+from xerte.baselines.ttranse import TTransE, TTransESettings
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.forecaster import Forecaster
@@ -104,6 +108,31 @@ MODELS = {
         Entry("transe", "e_s + r ≈ e_o (Bordes et al. 2013); static", settings=TranslationSettings, build=TransE),
         Entry("distmult", "⟨e_s, r, e_o⟩ (Yang et al. 2015); static", settings=FactorSettings, build=DistMult),
         Entry("complex", "Re⟨e_s, r, ē_o⟩ (Trouillon et al. 2016); static", settings=FactorSettings, build=ComplEx),
+        Entry("ttranse", "e_s + r + τ_t ≈ e_o (Leblay & Chekol 2018)", settings=TTransESettings, build=TTransE),
+        Entry(
+            "ta-distmult",
+            "DistMult; an LSTM reads relation and date (García-Durán et al. 2018)",
+            settings=FactorSettings,
+            build=TADistMult,
+        ),
+        Entry(
+            "ta-transe",
+            "TransE; an LSTM reads relation and date (García-Durán et al. 2018)",
+            settings=TranslationSettings,
+            build=TATransE,
+        ),
+        Entry(
+            "de-simple",
+            "SimplE; entities change with the date (Goel et al. 2020)",
+            settings=DESimplESettings,
+            build=DESimplE,
+        ),
+        Entry(
+            "tntcomplex",
+            "Re⟨e_s, r τ_t + n, ē_o⟩ (Lacroix et al. 2020)",
+            settings=TNTComplExSettings,
+            build=TNTComplEx,
+        ),
     )
 }
 

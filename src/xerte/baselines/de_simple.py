@@ -1,0 +1,99 @@
+"""DE-SimplE (Goel et al., AAAI 2020): entities that change with the date, in a bilinear model with two sides."""
+
+from typing import ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from xerte.baselines.dates import civil
+from xerte.baselines.factorisation import FactorSettings, dropped, one_vs_all, table
+from xerte.baselines.frame import Frame
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.graph.noise import combine
+
+
+class DESimplESettings(FactorSettings):
+    """Settings of DE-SimplE."""
+
+    changing: float = Field(default=0.32, ge=0, le=1, description="share of an embedding that changes with the date")
+    negatives: int = Field(default=500, ge=1, le=1 << 16, description="wrong answers drawn for every question")
+
+
+class Diachronic(nn.Module):
+    """z(v, t) = (a_v, Σ_u A_uv ⊙ sin(W_uv t_u + B_uv)), u running over year, month and day.
+
+    A time is told by its numbers, not by a row of a table, so that any date, future ones too, has a place. Years are
+    counted from the first of training.
+    """
+
+    def __init__(self, num_entities: int, dim: int, changing: int, deviation: float) -> None:
+        super().__init__()
+        self.lasting = table(num_entities, dim - changing, deviation)
+        self.amplitude, self.frequency, self.phase = (table(num_entities, 3 * changing, deviation) for _ in range(3))
+
+    def forward(self, entity: Tensor, moment: Tensor) -> Tensor:
+        """[…] entities at moments […, 3] -> […, dim]."""
+        flat, moment = entity.reshape(-1), moment.reshape(-1, 3, 1)
+        amplitude, frequency, phase = (
+            one.index_select(0, flat).view(len(flat), 3, -1) for one in (self.amplitude, self.frequency, self.phase)
+        )
+        wave = (amplitude * torch.sin(frequency * moment + phase)).sum(1)
+        return torch.cat([self.lasting.index_select(0, flat), wave], 1).view(*entity.shape, -1)
+
+
+class DESimplE(nn.Module):
+    """score(s, p, o, t) = ½ (Σ_i h_s[i] r_p[i] k_o[i] + Σ_i h_o[i] r'_p[i] k_s[i]), h and k at time t.
+
+    Every entity has a vector h as subject and another, k, as object (SimplE, Kazemi & Poole 2018); both change with
+    the date. Trained with wrong answers drawn at random, as its authors do: to score all entities at every question's
+    own date would make a table of entities for every date of a batch.
+    """
+
+    name: ClassVar[str] = "de-simple"
+
+    def __init__(self, settings: DESimplESettings, frame: Frame, seed: int = 0) -> None:
+        super().__init__()
+        self.settings, self.frame, self.seed = settings, frame, seed
+        sizes = (frame.num_entities, settings.dim, round(settings.changing * settings.dim), settings.init)
+        self.head, self.tail = Diachronic(*sizes), Diachronic(*sizes)
+        self.relation, self.opposite = (table(2 * frame.num_relations, settings.dim, settings.init) for _ in range(2))
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:  # noqa: ARG002
+        """Scores of every entity, date by date; all are reached."""
+        with torch.inference_mode():
+            scores = self.relation.new_empty(len(queries), self.frame.num_entities)
+            everybody = torch.arange(self.frame.num_entities, device=queries.time.device)
+            for time in torch.unique(queries.time).tolist():
+                rows = torch.nonzero(queries.time == time)[:, 0]
+                moment = self._moment(queries.time[rows[:1]]).expand(len(everybody), -1)
+                scores[rows] = self._ask(queries[rows]) @ self._answers(everybody, moment).T
+        return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
+        """The answer against wrong ones drawn for the question; which ones follows from the seed and the question."""
+        question = combine(seed, queries.subject, queries.relation, queries.time)
+        draw = torch.arange(self.settings.negatives, device=question.device)
+        wrong = combine(question[:, None], draw).remainder(self.frame.num_entities)
+        candidates = torch.cat([answer[:, None], wrong], 1)
+        moment = self._moment(queries.time)[:, None].expand(-1, candidates.shape[1], -1)
+        vector = dropped(self._ask(queries), self.settings.dropout, queries, seed)
+        scores = torch.einsum("qd,qcd->qc", vector, self._answers(candidates, moment))
+        return one_vs_all(scores, torch.zeros_like(answer), self.settings.loss)
+
+    def _moment(self, time: Tensor) -> Tensor:
+        """(year, month, day) as numbers [n, 3]."""
+        year, month, day = civil(time, self.frame.calendar)
+        first, _, _ = civil(torch.tensor([self.frame.first], device=time.device), self.frame.calendar)
+        return torch.stack([year - first, month, day], 1).to(self.relation.dtype)
+
+    def _ask(self, queries: Queries) -> Tensor:
+        """½ (h_s ⊙ r_p, k_s ⊙ r'_p)."""
+        subject, moment = queries.subject, self._moment(queries.time)
+        relation, opposite = (one.index_select(0, queries.relation) for one in (self.relation, self.opposite))
+        return torch.cat([self.head(subject, moment) * relation, self.tail(subject, moment) * opposite], -1) / 2
+
+    def _answers(self, entity: Tensor, moment: Tensor) -> Tensor:
+        """(k_o, h_o)."""
+        return torch.cat([self.tail(entity, moment), self.head(entity, moment)], -1)
