@@ -10,6 +10,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+from xerte.baselines.frame import Frame
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.segment import expand
@@ -25,38 +26,35 @@ class CyGNetSettings(BaseModel):
 
     dim: int = Field(default=200, ge=1, le=4096, description="d, of every embedding")
     alpha: float = Field(default=0.8, gt=0, lt=1, description="α, the weight of the copy mode")
-    span: float = Field(default=1.0, gt=0, description="units of time in which the time vector grows by t_u")
     regularisation: float = Field(default=0.01, ge=0, description="weight of the mean squares of the embeddings")
 
 
 class CyGNet(nn.Module):
     """p(o | s, r, t) = α softmax(tanh(W_c x + b_c) + v) + (1 − α) softmax(W_g x + b_g), x = [e_s ‖ e_r ‖ t_k].
 
-    The copy vocabulary v is 0 for every object that (s, r) had before t and −100 for all others. The time vector is
-    t_k = (k + 1) t_u, where k counts the units since the calendar's origin, so a time never trained on has one too.
-    `span` only rescales t_u, which changes how fast it learns, not what it can express.
+    The copy vocabulary v is 0 for every object that (s, r) had before t and −100 for all others. The time vector grows
+    by t_u with every step k, t_k = (k + 1) t_u, so a time never trained on has one too. What is learned is K t_u, the
+    vector of the last of the K steps of training: the same functions of k, but numbers of one size with the other
+    embeddings however long training spans.
 
-    Training makes −log p(answer) + λ (mean e² + mean r² + mean t_u²) small.
+    Training makes −log p(answer) + λ (mean e² + mean r² + mean (K t_u)²) small.
 
     Args:
         settings: every switch.
-        num_entities, num_relations: |E|, R.
-        ticks_per_unit: how many ticks of the history's times make one unit of its rhythm.
-        seed: kept for the record; nothing is drawn at random once the parameters are made.
+        frame: the dataset's sizes and training times.
+        seed: kept to tell trainings apart; parameters are initialised by torch's generator.
     """
 
     name = "cygnet"
 
-    def __init__(
-        self, settings: CyGNetSettings, num_entities: int, num_relations: int, ticks_per_unit: int = 1, seed: int = 0
-    ) -> None:
+    def __init__(self, settings: CyGNetSettings, frame: Frame, seed: int = 0) -> None:
         super().__init__()
-        self.settings, self.seed = settings, seed
-        self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
+        self.settings, self.frame, self.seed = settings, frame, seed
+        num_entities, num_relations = frame.num_entities, frame.num_relations
         gain = nn.init.calculate_gain("relu")
         self.entity = nn.Parameter(nn.init.xavier_uniform_(torch.empty(num_entities, settings.dim), gain))
         self.relation = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * num_relations, settings.dim), gain))
-        self.time_unit = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, settings.dim), gain))
+        self.time = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, settings.dim), gain))
         self.copy_mode = nn.Linear(3 * settings.dim, num_entities)
         self.generation_mode = nn.Linear(3 * settings.dim, num_entities)
 
@@ -75,20 +73,21 @@ class CyGNet(nn.Module):
         of_generation = math.log1p(-self.settings.alpha) - nn.functional.cross_entropy(
             generated, answer, reduction="none"
         )
-        squares = sum(table.square().mean() for table in (self.entity, self.relation, self.time_unit))
+        squares = sum(table.square().mean() for table in (self.entity, self.relation, self.time))
         return self.settings.regularisation * squares - torch.logaddexp(of_copy, of_generation).mean()
 
     def _logits(self, history: TemporalIndex, queries: Queries) -> tuple[Tensor, Tensor]:
         """What the softmax of each mode is taken of; [Q, E] each."""
-        unit = queries.time.to(self.time_unit.dtype) / self.ticks_per_unit
-        time = ((unit + 1) / self.settings.span)[:, None] * self.time_unit
+        step = (self.frame.step(queries.time) + 1).to(self.time.dtype) / self.frame.num_steps
         subject, relation = (
             self.entity.index_select(0, queries.subject),
             self.relation.index_select(0, queries.relation),
         )
-        query = torch.cat([subject, relation, time], 1)
-        outside = torch.full((len(queries) * self.num_entities,), _OUTSIDE, dtype=query.dtype, device=query.device)
+        query = torch.cat([subject, relation, step[:, None] * self.time], 1)
+        outside = torch.full(
+            (len(queries) * self.frame.num_entities,), _OUTSIDE, dtype=query.dtype, device=query.device
+        )
         row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.time))
         known = history.edges(history.by_relation(rank)).object
-        outside.index_fill_(0, row * self.num_entities + known, 0.0)
+        outside.index_fill_(0, row * self.frame.num_entities + known, 0.0)
         return self.copy_mode(query).tanh() + outside.view(len(queries), -1), self.generation_mode(query)

@@ -23,10 +23,12 @@ from pydantic import BaseModel
 from torch import nn
 
 from xerte.baselines.complex import ComplEx
+from xerte.baselines.cygnet import CyGNet, CyGNetSettings
 from xerte.baselines.de_simple import DESimplE, DESimplESettings
 from xerte.baselines.distmult import DistMult
 from xerte.baselines.factorisation import FactorSettings
 from xerte.baselines.frame import Frame
+from xerte.baselines.re_net import RENet, RENetSettings
 from xerte.baselines.tntcomplex import TNTComplEx, TNTComplExSettings
 from xerte.baselines.tokens import TADistMult, TATransE
 from xerte.baselines.transe import TransE, TranslationSettings
@@ -133,6 +135,8 @@ MODELS = {
             settings=TNTComplExSettings,
             build=TNTComplEx,
         ),
+        Entry("cygnet", "copies from history or generates (Zhu et al. 2021)", settings=CyGNetSettings, build=CyGNet),
+        Entry("re-net", "reads neighbourhoods as a sequence (Jin et al. 2020)", settings=RENetSettings, build=RENet),
     )
 }
 

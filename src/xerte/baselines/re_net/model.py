@@ -1,0 +1,122 @@
+"""RE-Net itself: a recurrent event encoder and a decoder over all entities."""
+
+from typing import Self
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import Tensor, nn
+
+from xerte.baselines.factorisation import Loss, one_vs_all
+from xerte.baselines.frame import Frame
+from xerte.baselines.re_net.aggregation import Aggregator, Dropout, last_state
+from xerte.baselines.re_net.snapshots import Snapshots
+from xerte.baselines.re_net.state import GlobalState
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.graph.noise import combine
+
+
+class RENetSettings(BaseModel):
+    """RE-Net's settings; the defaults are those published."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    dim: int = Field(default=200, ge=1, le=4096, description="d, of every vector")
+    blocks: int = Field(default=100, ge=1, description="blocks of a relation's weights; a divisor of dim")
+    length: int = Field(default=10, ge=1, le=1000, description="m, how many active times are looked back on")
+    dropout: float = Field(default=0.5, ge=0, lt=1, description="share left out in training")
+    relation_weight: float = Field(default=0.1, ge=0, description="λ, of telling the relation too")
+    loss: Loss = Loss.SOFTMAX
+    global_epochs: int = Field(default=20, ge=0, description="epochs in which the graph's state is learned first")
+    global_lr: float = Field(default=1e-3, gt=0, description="learning rate then")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.dim % self.blocks:
+            raise ValueError(f"{self.dim} dimensions cannot be cut into {self.blocks} equal blocks")
+        return self
+
+
+class RENet(nn.Module):
+    """p(o | s, r, t) = softmax(W [e_s ‖ h(s, r) ‖ e_r] + b).
+
+    h(s, r) is the last state of a GRU over the last m times t_1 < … < t_m < t at which s was active, which reads
+    [g(N_{t_i}(s)) ‖ H_{t_i} ‖ e_s ‖ e_r]: the neighbourhood then, aggregated by a relational graph convolution, and the
+    state of the whole graph; 0 for an entity without history. H is learned before everything else, in the first call
+    of `loss`, from the snapshots of training alone.
+
+    Training makes −log p(answer) − λ log p(r | s, t) small, where p(r | s, t) = softmax(W' [e_s ‖ h'(s)] + b') has
+    an encoder h' of its own, which does not read the relation. Both directions are asked through reciprocal relations,
+    and s is active where it is subject or object. Histories are true ones, up to t; `imagination` makes its own.
+
+    Args:
+        settings: every switch.
+        frame: the dataset's sizes and training times.
+        seed: of dropout; parameters are initialised by torch's generator.
+    """
+
+    name = "re-net"
+
+    def __init__(self, settings: RENetSettings, frame: Frame, seed: int = 0) -> None:
+        super().__init__()
+        self.settings, self.frame, self.seed = settings, frame, seed
+        s, entities, relations = settings, frame.num_entities, frame.num_relations
+        gain = nn.init.calculate_gain("relu")
+        self.entity = nn.Parameter(nn.init.xavier_uniform_(torch.empty(entities, s.dim), gain))
+        self.relation = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * relations, s.dim), gain))
+        self.aggregator = Aggregator(s.dim, relations, s.blocks)
+        self.global_state = GlobalState(entities, relations, s.dim, s.blocks, s.length)
+        self.encoder, self.relation_encoder = nn.GRU(4 * s.dim, s.dim), nn.GRU(3 * s.dim, s.dim)
+        self.decoder, self.relation_decoder = nn.Linear(3 * s.dim, entities), nn.Linear(2 * s.dim, 2 * relations)
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        """The log-odds of every entity; all are reached."""
+        with torch.no_grad():
+            scores = self.logits(history, queries, Dropout())
+        return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
+        """What training makes small: the answer's loss and, with weight λ, the relation's."""
+        s = self.settings
+        aside = Dropout.seeded(s.dropout, self.seed, history.device)
+        self.global_state.learn(history, self.frame.last, s.global_epochs, s.global_lr, aside, self.seed)
+        content = combine(seed, queries.subject, queries.relation, queries.time)
+        dropout = Dropout.seeded(s.dropout, int(content.sum()), history.device)
+        row, steps = self._steps(history, queries, dropout)
+        loss = one_vs_all(self._decode(queries, row, steps, dropout), answer, s.loss)
+        if not s.relation_weight:
+            return loss
+        told = self._decode_relation(queries.subject, row, steps, dropout)
+        return loss + s.relation_weight * nn.functional.cross_entropy(told, queries.relation)
+
+    def logits(self, history: TemporalIndex, queries: Queries, dropout: Dropout) -> Tensor:
+        """log p(o | s, r, t) up to a constant per question; [Q, E]."""
+        return self._decode(queries, *self._steps(history, queries, dropout), dropout)
+
+    def relation_logits(self, history: TemporalIndex, queries: Queries) -> Tensor:
+        """log p(r | s, t) up to a constant per question, whatever relation is asked about; [Q, 2R]."""
+        return self._decode_relation(queries.subject, *self._steps(history, queries, Dropout()), Dropout())
+
+    def _steps(self, history: TemporalIndex, queries: Queries, dropout: Dropout) -> tuple[Tensor, Tensor]:
+        """(row, [g(N_{t_i}(s)) ‖ H_{t_i}]) of every step of every question, flat, earliest first."""
+        snapshots = Snapshots.of(history)
+        row, node = snapshots.active(queries.subject, queries.time, self.settings.length)
+        distinct, place = torch.unique(node, return_inverse=True)
+        vector = self.aggregator(snapshots, self.entity, distinct, dropout).index_select(0, place)
+        state = self.global_state.states(history, snapshots.node_moment.index_select(0, node))
+        return row, torch.cat([vector, state], 1)
+
+    def _decode(self, queries: Queries, row: Tensor, steps: Tensor, dropout: Dropout) -> Tensor:
+        subject = self.entity.index_select(0, queries.subject)
+        relation = self.relation.index_select(0, queries.relation)
+        inputs = torch.cat([steps, subject.index_select(0, row), relation.index_select(0, row)], 1)
+        hidden = last_state(self.encoder, dropout(inputs), row, len(queries))
+        logits: Tensor = self.decoder(dropout(torch.cat([subject, hidden, relation], 1)))
+        return logits
+
+    def _decode_relation(self, subject: Tensor, row: Tensor, steps: Tensor, dropout: Dropout) -> Tensor:
+        subject = self.entity.index_select(0, subject)
+        inputs = dropout(torch.cat([steps, subject.index_select(0, row)], 1))
+        hidden = last_state(self.relation_encoder, inputs, row, len(subject))
+        logits: Tensor = self.relation_decoder(dropout(torch.cat([subject, hidden], 1)))
+        return logits
