@@ -11,14 +11,12 @@ from xerte.baselines.factorisation import FactorSettings, dropped, one_vs_all, t
 from xerte.baselines.frame import Frame
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine
 
 
 class DESimplESettings(FactorSettings):
     """Settings of DE-SimplE."""
 
     changing: float = Field(default=0.32, ge=0, le=1, description="share of an embedding that changes with the date")
-    negatives: int = Field(default=500, ge=1, le=1 << 16, description="wrong answers drawn for every question")
 
 
 class Diachronic(nn.Module):
@@ -47,11 +45,12 @@ class DESimplE(nn.Module):
     """score(s, p, o, t) = ½ (Σ_i h_s[i] r_p[i] k_o[i] + Σ_i h_o[i] r'_p[i] k_s[i]), h and k at time t.
 
     Every entity has a vector h as subject and another, k, as object (SimplE, Kazemi & Poole 2018); both change with
-    the date. Trained with wrong answers drawn at random, as its authors do: to score all entities at every question's
-    own date would make a table of entities for every date of a batch.
+    the date. Candidates are a table of all entities for every date asked about, so training goes date by date; its
+    authors drew 500 wrong answers a question instead.
     """
 
     name: ClassVar[str] = "de-simple"
+    by_time: ClassVar[bool] = True
 
     def __init__(self, settings: DESimplESettings, frame: Frame, seed: int = 0) -> None:
         super().__init__()
@@ -63,24 +62,26 @@ class DESimplE(nn.Module):
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:  # noqa: ARG002
         """Scores of every entity, date by date; all are reached."""
         with torch.inference_mode():
-            scores = self.relation.new_empty(len(queries), self.frame.num_entities)
-            everybody = torch.arange(self.frame.num_entities, device=queries.time.device)
-            for time in torch.unique(queries.time).tolist():
-                rows = torch.nonzero(queries.time == time)[:, 0]
-                moment = self._moment(queries.time[rows[:1]]).expand(len(everybody), -1)
-                scores[rows] = self._ask(queries[rows]) @ self._answers(everybody, moment).T
+            scores = self._scores(queries, self._ask(queries))
         return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
-        """The answer against wrong ones drawn for the question; which ones follows from the seed and the question."""
-        question = combine(seed, queries.subject, queries.relation, queries.time)
-        draw = torch.arange(self.settings.negatives, device=question.device)
-        wrong = combine(question[:, None], draw).remainder(self.frame.num_entities)
-        candidates = torch.cat([answer[:, None], wrong], 1)
-        moment = self._moment(queries.time)[:, None].expand(-1, candidates.shape[1], -1)
+        """1-vs-all over every entity."""
         vector = dropped(self._ask(queries), self.settings.dropout, queries, seed)
-        scores = torch.einsum("qd,qcd->qc", vector, self._answers(candidates, moment))
-        return one_vs_all(scores, torch.zeros_like(answer), self.settings.loss)
+        return one_vs_all(self._scores(queries, vector), answer, self.settings.loss)
+
+    def _scores(self, queries: Queries, vector: Tensor) -> Tensor:
+        """[Q, E]: the questions' vectors with all entities, date by date."""
+        time, count = torch.unique(queries.time, return_counts=True)
+        everybody = torch.arange(self.frame.num_entities, device=time.device)
+        order = torch.argsort(queries.time, stable=True)
+        parts = [
+            part @ self._answers(everybody, moment.expand(len(everybody), -1)).T
+            for part, moment in zip(
+                torch.split_with_sizes(vector.index_select(0, order), count.tolist()), self._moment(time), strict=True
+            )
+        ]
+        return torch.cat([vector.new_empty(0, len(everybody)), *parts]).index_select(0, torch.argsort(order))
 
     def _moment(self, time: Tensor) -> Tensor:
         """(year, month, day) as numbers [n, 3]."""

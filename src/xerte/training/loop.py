@@ -182,8 +182,7 @@ class Trainer:
     def _epoch(self, until: Callable[[], bool] | None) -> bool:
         """The rest of an epoch and its validation; False where it was told to stop."""
         place, size = self.place, self.settings.batch_size
-        order = torch.from_numpy(np.random.default_rng([self.seed, place.epoch]).permutation(len(self.queries)))
-        order = order.to(self.history.device)
+        order = self._order(place.epoch)
         self.model.train()
         loss_sum = torch.tensor(place.loss_sum, dtype=torch.float64, device=self.history.device)
         started, first = time.perf_counter(), place.step
@@ -205,6 +204,18 @@ class Trainer:
                 return False
         self._validate(float(loss_sum) / self.steps, place.seconds + time.perf_counter() - started)
         return True
+
+    def _order(self, epoch: int) -> Tensor:
+        """The questions in the order of an epoch; all of one time together where the learner says that it is `by_time`.
+
+        Such a learner computes much that depends on the time alone: its batches are of few times, drawn at random.
+        """
+        draw = np.random.default_rng([self.seed, epoch])
+        order = draw.permutation(len(self.queries))
+        if getattr(self.model, "by_time", False):
+            times, of_time = np.unique(self.queries.time.numpy(force=True), return_inverse=True)
+            order = order[np.argsort(draw.permutation(len(times))[of_time[order]], kind="stable")]
+        return torch.from_numpy(order).to(self.history.device)
 
     def _step(self, queries: Queries, answer: Tensor, epoch: int) -> Tensor:
         self.optimiser.zero_grad(set_to_none=True)
