@@ -34,8 +34,8 @@ coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation f
 docs: $(VENV)/ready ## write the generated parts of the docs anew
 	$(BIN)/python -m xerte.docs
 
-bench: $(VENV)/ready ## timings of the parts that must be fast
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio fell since the last record
+	$(BIN)/xerte bench --device cpu --against results/bench --save results/bench
 
 gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from xerte import __version__
+from xerte.cli.bench import bench
 from xerte.cli.data import data
 from xerte.cli.demo import demo
 from xerte.cli.evaluate import evaluate
@@ -50,6 +51,7 @@ app.command()(forecast)
 app.command()(explain)
 app.command()(train)
 app.command()(demo)
+app.add_typer(bench, name="bench")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,1 @@
+"""How fast: timings beside slow twins, the floor beneath them, and what happens when data grows."""

@@ -1,0 +1,373 @@
+"""The jobs that must be fast, each beside its twin in plain loops: `xerte bench`."""
+
+import copy
+import csv
+import importlib.util
+import itertools
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import nsmallest
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xerte.api.model import Model
+from xerte.bench import loops
+from xerte.bench.floor import floor_of
+from xerte.bench.record import Machine, Record
+from xerte.bench.timing import Timing, Twin, measure
+from xerte.data import catalog, store
+from xerte.data.dataset import Dataset
+from xerte.errors import InputError
+from xerte.experiment.device import choose_device
+from xerte.experiment.preset import resolve
+from xerte.forecaster import Queries
+from xerte.graph.index import TemporalIndex
+from xerte.graph.sampler import Sampler
+from xerte.model import XERTE
+from xerte.training.loop import Trainer, TrainingSettings
+from xerte.types import Split
+
+Told = Callable[[str], None]
+_NODES = 5000
+_ROWS = 200_000
+_ASKED = 25
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything the jobs work on.
+
+    Attributes:
+        dataset, model: what is measured; model.forecaster is `net`, an xERTE.
+        training: how it would be trained.
+        queries: one batch of test questions.
+        folder: for files that only live as long as the run.
+        saved: the folder of the model as it would be loaded.
+    """
+
+    dataset: Dataset
+    model: Model
+    net: XERTE
+    training: TrainingSettings
+    queries: Queries
+    folder: Path
+    saved: Path
+
+    @property
+    def device(self) -> torch.device:
+        """Where the work is done; twins run on the CPU."""
+        return self.model.device
+
+
+def run(
+    name: str, model: str | None, preset: str, device: str, command: str, quick: bool = False, told: Told | None = None
+) -> Record:
+    """Measures every job on a dataset.
+
+    Args:
+        name: of the dataset.
+        model: the folder of a trained xERTE; None takes one of the preset's size with weights as they are drawn.
+        preset: settings of model and training.
+        device: "auto", "cpu" or "cuda".
+        command: what the user typed.
+        quick: leave out the full evaluation and what starts new processes.
+        told: is told the name of every job before it begins.
+
+    Raises:
+        InputError: the model is not an xERTE, or dataset, preset or device are not there.
+    """
+    chosen = choose_device(device)
+    with tempfile.TemporaryDirectory(prefix="xerte-") as folder:
+        bench = _prepared(name, model, preset, chosen, Path(folder))
+        notes = [] if _duckdb() else ["no import: duckdb is not installed here"]
+        timings: list[Timing] = []
+        for job in _jobs(quick):
+            if told is not None:
+                told(job.__name__.removeprefix("_").replace("_", " "))
+            timings.append(job(bench))
+        seconds = {timing.job: timing.seconds for timing in timings}
+        if told is not None:
+            told("floor")
+        learned = (_training_batch(bench)[1], seconds["training step"])
+        floor = floor_of(bench.net, bench.model.history, bench.queries, learned)
+    return Record(
+        dataset=bench.dataset.name,
+        preset=preset,
+        kind=chosen.type,
+        machine=Machine.of(chosen),
+        command=command,
+        timings=tuple(timings),
+        floor=floor,
+        notes=tuple(notes),
+    )
+
+
+def _jobs(quick: bool) -> Iterator[Callable[[Bench], Timing]]:
+    if _duckdb():
+        yield _import
+    yield from (_load_and_index, _index, _sampling, _forward, _training_step, _question)
+    if not quick:
+        yield from (_evaluation, _cold_answer)
+
+
+def _duckdb() -> bool:
+    return importlib.util.find_spec("duckdb") is not None
+
+
+def _prepared(name: str, saved: str | None, preset: str, device: torch.device, folder: Path) -> Bench:
+    dataset = catalog.load(name)
+    settings = resolve(preset, dataset)
+    if saved is None:
+        sizes = (dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            net = XERTE(settings.model, *sizes).to(device).eval()
+        model = Model(net, dataset, device=str(device))
+        model.save(folder / "model")
+    else:
+        model = Model.load(saved, dataset, str(device))
+        if not isinstance(model.forecaster, XERTE):
+            raise InputError(f"{saved} is {model.name}: the stages that are measured are those of xerte")
+        net = model.forecaster
+    test = dataset.split(Split.TEST)
+    if not len(test):
+        raise InputError(f"{dataset.name} has no test facts to ask about")
+    batch = min(settings.training.batch_size, len(test))
+    rows = np.sort(np.random.default_rng(0).choice(len(test), batch, replace=False))
+    queries = Queries.of(test[rows]).to(device)
+    return Bench(dataset, model, net, settings.training, queries, folder, Path(saved or folder / "model"))
+
+
+# From files to prior edges
+
+
+def _import(bench: Bench) -> Timing:
+    """Rows of a CSV file to facts in ids."""
+    from xerte.data.events import read_events
+
+    data, path = bench.dataset, bench.folder / "events.csv"
+    facts = list(zip(*(column[:_ROWS].tolist() for column in data.facts.columns()), strict=True))
+    lines = [(data.entities[s], data.relations[p], data.entities[o], data.calendar.format(t)) for s, p, o, t in facts]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("subject", "relation", "object", "time"))
+        writer.writerows(itertools.islice(itertools.cycle(lines), _ROWS))
+    rows, part = _ROWS, _ROWS // 10
+    twin = Twin(lambda: _import_loop(path, part), part, "csv.reader, a dictionary of names, a set of facts")
+    return measure("import", lambda: read_events(path), rows, "rows", twin)
+
+
+def _import_loop(path: Path, rows: int) -> list[tuple[int, int, int, str]]:
+    entity: dict[str, int] = {}
+    relation: dict[str, int] = {}
+    seen: set[tuple[int, int, int, str]] = set()
+    with path.open(encoding="utf-8", newline="") as file:
+        for s, p, o, t in itertools.islice(csv.reader(file), 1, rows + 1):
+            subject, kind = entity.setdefault(s, len(entity)), relation.setdefault(p, len(relation))
+            seen.add((subject, kind, entity.setdefault(o, len(entity)), t))
+    return sorted(seen, key=lambda fact: fact[3])
+
+
+def _index(bench: Bench) -> Timing:
+    """Facts to the temporal index."""
+    data = bench.dataset
+
+    def build() -> TemporalIndex:
+        return TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+
+    return measure("index", build, len(data.facts), "facts", _index_twin(data))
+
+
+def _load_and_index(bench: Bench) -> Timing:
+    """A prepared dataset's folder to the temporal index, none being kept."""
+    folder = bench.folder / "dataset"
+    store.save(bench.dataset, folder)
+
+    def both() -> TemporalIndex:
+        data = store.open_dataset(folder)
+        return TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+
+    return measure("load and index", both, len(bench.dataset.facts), "facts", _index_twin(bench.dataset))
+
+
+def _index_twin(data: Dataset) -> Twin:
+    part = data.facts[: min(len(data.facts), 5000)]
+    facts = list(zip(*(column.tolist() for column in part.columns()), strict=True))
+    return Twin(lambda: adjacency(facts, data.num_relations), len(facts), "a list of edges per entity, sorted twice")
+
+
+def adjacency(facts: list[tuple[int, int, int, int]], num_relations: int) -> dict[int, list[tuple[int, int, int]]]:
+    """Both orders of every entity's edges (time, relation, object), the second thrown away."""
+    edges: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for s, p, o, t in facts:
+        edges[s].append((t, p, o))
+        edges[o].append((t, p + num_relations, s))
+    for entity in edges:
+        edges[entity].sort()
+        sorted(edges[entity], key=lambda edge: edge[1])
+    return dict(edges)
+
+
+# The method
+
+
+def _sampling(bench: Bench) -> Timing:
+    """N prior edges of nodes."""
+    history, sampler, device = bench.model.history, bench.net.sampler, bench.device
+    test = bench.dataset.split(Split.TEST)
+    nodes = Queries.of(test[np.random.default_rng(1).integers(0, len(test), _NODES)])
+    asked, noise = nodes.to(device), (torch.arange(_NODES) * 0x9E3779B9).to(device)
+    some = list(zip(nodes.subject[:50].tolist(), nodes.time[:50].tolist(), strict=True))
+    of_entity = {entity: _edges_of(history, entity) for entity, _ in some}
+    twin = Twin(lambda: sample_loop(sampler, of_entity, some), len(some), "every prior edge races for itself")
+    draw = torch.no_grad()(lambda: sampler.sample(history, asked.subject, asked.time, asked.relation, noise))
+    return measure("sampling", draw, _NODES, "nodes", twin, device)
+
+
+def _edges_of(history: TemporalIndex, entity: int) -> list[tuple[int, int, int]]:
+    bounds = (history.segment_start[entity].item(), history.segment_stop[entity].item())
+    edges = history.edges(torch.arange(*bounds, device=history.device))
+    return list(zip(edges.time.tolist(), edges.relation.tolist(), edges.object.tolist(), strict=True))
+
+
+def sample_loop(
+    sampler: Sampler, of_entity: dict[int, list[tuple[int, int, int]]], nodes: list[tuple[int, int]]
+) -> list[list[tuple[int, int, int]]]:
+    """At most N prior edges of every node, drawn without replacement in proportion to exp((t' - t) / scale)."""
+    draw, drawn = Random(0), []  # noqa: S311 - a race, not a secret
+    for entity, time in nodes:
+        arrivals = []
+        for edge in of_entity[entity]:
+            if edge[0] < time:
+                weight = math.exp((edge[0] - time) / sampler.scale) + 1e-9
+                arrivals.append((draw.expovariate(1.0) / weight, edge))
+        drawn.append([edge for _, edge in nsmallest(sampler.size, arrivals)])
+    return drawn
+
+
+def _twin_parts(bench: Bench) -> tuple[XERTE, TemporalIndex, Queries]:
+    """Net, history and queries on the CPU."""
+    if bench.device.type == "cpu":
+        return bench.net, bench.model.history, bench.queries
+    return copy.deepcopy(bench.net).cpu(), bench.model.history.to("cpu"), bench.queries.to("cpu")
+
+
+def _forward(bench: Bench) -> Timing:
+    """A batch of questions to scores."""
+    net, history, queries = _twin_parts(bench)
+    turn = itertools.cycle(range(len(queries)))
+
+    @torch.no_grad()
+    def one() -> object:
+        at = next(turn)
+        return loops.infer_each(net, history, queries[at : at + 1], net.seed)
+
+    twin = Twin(one, 1, "one question at a time, a vector per node, Eq. 1 per edge")
+    return measure(
+        "forward",
+        lambda: bench.net.forecast(bench.model.history, bench.queries),
+        len(queries),
+        "questions",
+        twin,
+        bench.device,
+        budget=6.0,
+    )
+
+
+def _training_step(bench: Bench) -> Timing:
+    """A batch of training facts to new weights; on a copy, whose weights may change."""
+    trainer, queries, answer = _training_batch(bench)
+    twin_net, history, _ = _twin_parts(bench)
+    twin_net = copy.deepcopy(twin_net)
+    asked, goal = queries[:8].to("cpu"), answer[:8].tolist()
+    turn = itertools.cycle(range(len(goal)))
+
+    def one() -> None:
+        at = next(turn)
+        (found,) = loops.infer_each(twin_net, history, asked[at : at + 1], 1)
+        twin_net.zero_grad()
+        loss = loops.loss((score, entity == goal[at]) for entity, score in found.entity_score.items())
+        loss.backward()  # type: ignore[no-untyped-call]
+
+    twin = Twin(one, 1, "one question at a time, forward and backward; no optimiser")
+
+    def step() -> Tensor:
+        return trainer._step(queries, answer, 0)
+
+    return measure("training step", step, len(queries), "questions", twin, bench.device, budget=8.0)
+
+
+def _training_batch(bench: Bench) -> tuple[Trainer, Queries, Tensor]:
+    trainer = Trainer(copy.deepcopy(bench.net).train(), bench.dataset, bench.model.history, bench.training)
+    rows = torch.from_numpy(np.random.default_rng(0).integers(0, len(trainer.queries), len(bench.queries)))
+    rows = rows.to(bench.device)
+    return trainer, trainer.queries[rows], trainer.answer[rows]
+
+
+def _question(bench: Bench) -> Timing:
+    """One question in names to an answer in names."""
+    data, test = bench.dataset, bench.dataset.split(Split.TEST)
+    rows = np.random.default_rng(2).integers(0, len(test), _ASKED)
+    asked = [
+        (data.entities[int(test.subject[r])], data.relations[int(test.relation[r])], data.calendar.format(test.time[r]))
+        for r in rows
+    ]
+    net, history, _ = _twin_parts(bench)
+    queries, turn, twin_turn = Queries.of(test[rows]), itertools.cycle(asked), itertools.cycle(range(_ASKED))
+
+    @torch.no_grad()
+    def one() -> object:
+        at = next(twin_turn)
+        return loops.infer_each(net, history, queries[at : at + 1], net.seed)
+
+    twin = Twin(one, 1, "a vector per node, Eq. 1 per edge")
+    return measure(
+        "one question", lambda: bench.model.forecast(*next(turn)), 1, "questions", twin, bench.device, 6.0, most=_ASKED
+    )
+
+
+def _evaluation(bench: Bench) -> Timing:
+    """Both questions of every test fact, ranked under three filters."""
+    net, history, queries = _twin_parts(bench)
+    answer = bench.dataset.split(Split.TEST).object
+    turn = itertools.cycle(range(len(queries)))
+
+    @torch.no_grad()
+    def one() -> list[int]:
+        at = next(turn)
+        (found,) = loops.infer_each(net, history, queries[at : at + 1], net.seed)
+        score = {entity: float(value) for entity, value in found.entity_score.items()}
+        goal = score.get(int(answer[at]))
+        return [1 + sum(s > goal for s in score.values()) if goal is not None else net.num_entities for _ in range(3)]
+
+    twin = Twin(one, 1, "one question at a time, its rank counted three times")
+    count = 2 * bench.dataset.sizes[2]
+    return measure(
+        "evaluation", bench.model.evaluate, count, "questions", twin, bench.device, budget=5.0, warm=False, most=5
+    )
+
+
+def _cold_answer(bench: Bench) -> Timing:
+    """A new process: the model's file to the first answer."""
+    data, fact = bench.dataset, bench.dataset.facts[-1:]
+    names = (data.entities[int(fact.subject[0])], data.relations[int(fact.relation[0])])
+    where = str(data.kept.folder) if data.kept is not None else data.name
+    words = [*names, data.calendar.format(int(fact.time[0])), "--model", str(bench.saved.absolute())]
+    program = [sys.executable, "-m", "xerte", "forecast", where, *words, "--device", bench.device.type, "--json"]
+    bare = [sys.executable, "-c", "import torch; torch.ones(1, device=__import__('sys').argv[1])", bench.device.type]
+
+    def start(command: list[str]) -> None:
+        subprocess.run(command, check=True, capture_output=True, env=os.environ)  # noqa: S603 - our own program
+
+    twin = Twin(lambda: start(bare), 1, "a process that loads torch and makes one number")
+    return measure("cold answer", lambda: start(program), 1, "answers", twin, budget=20.0, warm=True, most=5)

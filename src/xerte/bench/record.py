@@ -1,0 +1,175 @@
+"""What a benchmark run leaves: one JSON file. Tables are made from these, and later runs are held against them."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from xerte.bench.timing import Timing
+from xerte.errors import InputError
+from xerte.experiment.trace import commit, device_name, versions
+
+FORMAT = "xerte bench 1"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a run took place, and with what.
+
+    Attributes:
+        device: the accelerator's name, or "cpu, N threads".
+        processor, cores, threads: what torch runs on besides.
+        load: how many processes wanted a core in the minute before; None where the system does not tell.
+        versions, commit: of what ran; when: UTC.
+    """
+
+    device: str
+    processor: str
+    cores: int
+    threads: int
+    load: float | None
+    versions: Mapping[str, str]
+    commit: str
+    when: str
+
+    @staticmethod
+    def of(device: torch.device) -> "Machine":
+        """This one, now."""
+        return Machine(
+            device=device_name(device),
+            processor=_processor(),
+            cores=os.process_cpu_count() if hasattr(os, "process_cpu_count") else len(os.sched_getaffinity(0)),
+            threads=torch.get_num_threads(),
+            load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+            versions=versions(),
+            commit=commit(),
+            when=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run of `xerte bench`.
+
+    Attributes:
+        dataset, preset: what was measured on what.
+        kind: "cpu" or "cuda".
+        machine: where.
+        command: what to type to do it again.
+        timings: one per job.
+        floor: what a batch must cost and what it cost, by stage (see `bench.floor`); empty where it was not counted.
+        notes: what was left out, and why.
+    """
+
+    dataset: str
+    preset: str
+    kind: str
+    machine: Machine
+    command: str
+    timings: tuple[Timing, ...]
+    floor: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def file_name(self) -> str:
+        """Where it belongs in a folder of records: one file per dataset, preset, device and commit."""
+        mark = self.machine.commit[:10] + "-changes" * self.machine.commit.endswith("+changes")
+        return f"{self.dataset}-{self.preset}-{self.kind}-{mark or 'unknown'}.json"
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as it is written; every timing with its ratio."""
+        body = {"format": FORMAT, **asdict(self)}
+        return body | {"timings": [asdict(timing) | {"ratio": timing.ratio} for timing in self.timings]}
+
+    def write(self, path: Path) -> None:
+        """Writes the file, whole or not at all."""
+        write_json(path, self.to_json())
+
+    @staticmethod
+    def read(path: Path) -> "Record":
+        """The record in this file.
+
+        Raises:
+            InputError: it is not one.
+        """
+        try:
+            body = json.loads(path.read_text("utf-8"))
+            if body.pop("format") != FORMAT:
+                raise ValueError
+            timings = [{key: value for key, value in one.items() if key != "ratio"} for one in body.pop("timings")]
+            machine, notes = Machine(**body.pop("machine")), tuple(body.pop("notes"))
+            return Record(**body, machine=machine, notes=notes, timings=tuple(Timing(**one) for one in timings))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            raise InputError(f"{path} is not a record of a benchmark run ({FORMAT})") from None
+
+
+def write_json(path: Path, body: Mapping[str, Any]) -> None:
+    """Writes a JSON file, whole or not at all.
+
+    Raises:
+        InputError: nothing can be written there.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("x", encoding="utf-8") as file:
+            json.dump(body, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def newest(folder: Path) -> list[Record]:
+    """Of every dataset, preset and kind of device the record made last, by these."""
+    last: dict[tuple[str, str, str], Record] = {}
+    for record in sorted((Record.read(path) for path in folder.glob("*-*.json")), key=lambda one: one.machine.when):
+        last[record.dataset, record.preset, record.kind] = record
+    return [last[key] for key in sorted(last)]
+
+
+def predecessor(now: Record, place: Path) -> Record | None:
+    """The record in this file, or the last of the same dataset, preset and kind of device in this folder."""
+    if not place.is_dir():
+        return Record.read(place)
+    same = [one for one in newest(place) if (one.dataset, one.preset, one.kind) == (now.dataset, now.preset, now.kind)]
+    return same[0] if same else None
+
+
+def slower(now: Record, before: Record, tolerance: float) -> list[str]:
+    """The guard: a sentence for every job whose ratio to its twin fell by more than this factor.
+
+    Seconds are never compared: machines differ and are busy. A job that only one of the records has is passed over.
+
+    Raises:
+        InputError: the records are of different datasets, presets or kinds of device, or no job can be compared.
+    """
+    mine, theirs = ((one.dataset, one.preset, one.kind) for one in (now, before))
+    if mine != theirs:
+        raise InputError(f"a run of {'/'.join(mine)} cannot be held against one of {'/'.join(theirs)}")
+    known = {timing.job: timing.ratio for timing in before.timings}
+    pairs = [(timing.job, timing.ratio, known.get(timing.job)) for timing in now.timings]
+    both = [(job, ratio, then) for job, ratio, then in pairs if ratio is not None and then is not None]
+    if not both:
+        raise InputError("the two runs have no job in common: there is nothing to compare")
+    return [
+        f"{job}: {ratio:,.1f} times as fast as its twin, {then:,.1f} times at {before.machine.commit[:10]}"
+        for job, ratio, then in both
+        if ratio * tolerance < then
+    ]
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

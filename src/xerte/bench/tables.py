@@ -1,0 +1,47 @@
+"""Records as rows of words: the same for the screen and the page."""
+
+from xerte.bench.record import Record
+from xerte.bench.timing import Timing
+
+COLUMNS = ("job", "median", "quartiles", "rate", "memory", "times as fast as its twin")
+STAGE_COLUMNS = ("stage", "GFLOP", "MB", "floor", "measured", "times the floor")
+
+
+def job_rows(record: Record) -> list[tuple[str, ...]]:
+    """One row per job."""
+    return [_job(timing) for timing in record.timings]
+
+
+def _job(timing: Timing) -> tuple[str, ...]:
+    rate = f"{_short(timing.count / timing.seconds)} {timing.unit}/s"
+    memory = "" if timing.peak_bytes is None else f"{timing.peak_bytes / 2**20:,.0f} MiB"
+    ratio = "" if timing.ratio is None else _short(timing.ratio)
+    return timing.job, span(timing.seconds), f"{span(timing.low)} – {span(timing.high)}", rate, memory, ratio
+
+
+def stage_rows(record: Record) -> list[tuple[str, ...]]:
+    """One row per stage of the floor."""
+    return [
+        (
+            stage,
+            f"{row['flops'] / 1e9:,.2f}",
+            f"{row['bytes'] / 1e6:,.1f}",
+            span(row["floor_s"]),
+            span(row["seconds"]),
+            _short(row["times"]),
+        )
+        for stage, row in record.floor["stages"].items()
+    ]
+
+
+def span(seconds: float) -> str:
+    """A time in the unit people would use."""
+    if seconds >= 100:
+        return f"{seconds:,.0f} s"
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"

@@ -1,0 +1,92 @@
+"""`xerte bench`: how fast, how far above the floor, and what happens when data grows."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from xerte.bench.record import Record
+
+
+class RunUnlessNamed(TyperGroup):
+    """`xerte bench DATA` is `xerte bench run DATA`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Puts the missing word in."""
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+bench = typer.Typer(
+    cls=RunUnlessNamed,
+    help="Measures how fast the parts are that must be fast. `xerte bench DATA` is `xerte bench run DATA`.",
+    no_args_is_help=False,
+)
+
+
+@bench.command()
+def run(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")] = "world",
+    model: Annotated[
+        str | None, typer.Option(help="The folder of a trained xERTE; without it, weights as they are drawn.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="The preset whose sizes are measured.")] = "paper",
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out the full evaluation and new processes.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Keep the record in this folder, under a name of its own.")] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="A record, or a folder of them, to hold ratios against; exit code 1 where one fell."),
+    ] = None,
+    tolerance: Annotated[float, typer.Option(min=1, help="How many times a ratio may fall.")] = 2.0,
+    as_json: AsJson = False,
+) -> None:
+    """Times import, index, sampling, forward, training step, one question, full evaluation and a cold start.
+
+    Every job runs in turns with a slow twin in plain loops, in the same process: the ratio of the two may be compared
+    between machines and days, seconds may not. The floor is what the operations and bytes of a batch must cost.
+
+    \b
+    xerte bench
+    xerte bench icews14 --model runs/icews14-paper --device cuda
+    xerte bench --quick --against results/bench
+    """
+    from xerte.bench.jobs import run as measured
+    from xerte.bench.record import predecessor, slower
+
+    command = shlex.join(["xerte", *sys.argv[1:]])
+    with busy(f"measuring {dataset}"):
+        record = measured(dataset, model, preset, device, command, quick)
+    before = None if against is None else predecessor(record, against)
+    if save is not None:
+        record.write(save / record.file_name)
+    worse = [] if before is None else slower(record, before, tolerance)
+    if as_json:
+        print_json(record.to_json() | ({} if before is None else {"slower": worse}))
+    else:
+        _print(record)
+    for line in worse:
+        typer.echo(f"slower than it was: {line}", err=True)
+    if worse:
+        raise typer.Exit(1)
+
+
+def _print(record: "Record") -> None:
+    from xerte.bench.tables import COLUMNS, STAGE_COLUMNS, job_rows, stage_rows
+
+    machine = record.machine
+    load = "" if machine.load is None else f", load {machine.load:.1f}"
+    print_text(f"{record.dataset}, preset {record.preset}, on {machine.device} ({machine.processor}{load})")
+    print_table("", COLUMNS, job_rows(record))
+    peak = record.floor["peak"]
+    rates = f"{peak['flops'] / 1e9:,.0f} GFLOP/s and {peak['bytes'] / 1e9:,.0f} GB/s, {peak['source']}"
+    print_table(f"the floor of {record.floor['queries']} questions ({rates})", STAGE_COLUMNS, stage_rows(record))
+    for note in record.notes:
+        print_text(f"note: {note}")
