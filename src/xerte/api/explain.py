@@ -1,8 +1,8 @@
 """Why: a forecast's evidence in names, dates and sentences, read off the forward pass that made it."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from xerte.api.forecast import Answer, Forecast, Question
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
-from xerte.explanation import export
+from xerte.explanation import export, page, picture
 from xerte.explanation.named import Dismissed, Fact, Graph, Path
 from xerte.explanation.sentences import Teller, default_teller, sentence, when
 from xerte.explanation.witness import Witness
@@ -62,6 +62,7 @@ class Explanation:
             shares may sum to more than 1.
         paths: the best chains of facts from the query subject to the answer, best first.
         rest: the share of the score that came by other paths; with those of `paths` it makes 1.
+        of: explains another candidate of the same forecast.
     """
 
     question: Question
@@ -72,6 +73,7 @@ class Explanation:
     paths: tuple[Path, ...] = ()
     rest: float = 0.0
     witness: Witness | None = field(default=None, repr=False, compare=False)
+    of: "Callable[[str], Explanation] | None" = field(default=None, repr=False, compare=False)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -126,6 +128,58 @@ class Explanation:
         """The evidence as a table for pandas, an optional extra."""
         return export.to_dataframe(self.evidence)
 
+    @cached_property
+    def picture(self) -> dict[str, Any]:
+        """The document that every picture is drawn from: the graph, with the shares of the best candidates."""
+        told: list[Explanation] = [self] if self.answer is not None else []
+        if self.of is not None:
+            others = (answer.entity for answer in self.answers if answer.reached and answer.entity != self.answer)
+            told += [self.of(entity) for entity in list(others)[: picture.MOST_CANDIDATES - 1]]
+        candidates = [picture.Candidate(str(one.answer), one.whole_graph, one.evidence, one.paths) for one in told]
+        answers = [asdict(answer) for answer in self.answers]
+        return picture.document(asdict(self.question), self.model, answers, candidates)
+
+    def to_html(self, path: str | File | None = None) -> str:
+        """The interactive picture: one page that opens offline, also written to a file where one is named."""
+        text = page.page(self.picture)
+        if path is not None:
+            export.write_text(File(path), text)
+        return text
+
+    def to_svg(
+        self, path: str | File | None = None, *, least: float | None = None, dismissed: bool = False, dark: bool = False
+    ) -> str:
+        """The picture for a paper; needs the extra `explain`.
+
+        Args:
+            path: a file to write it to.
+            least: the least share of the score a fact must have carried; as many as stay legible unless given.
+            dismissed: with what was pruned.
+            dark: light on dark.
+        """
+        text = page.figure(self.picture, least=least, pruned=dismissed, dark=dark)
+        if path is not None:
+            export.write_text(File(path), text)
+        return text
+
+    def to_png(
+        self,
+        path: str | File | None = None,
+        *,
+        least: float | None = None,
+        dismissed: bool = False,
+        dark: bool = False,
+        scale: float = 3,
+    ) -> bytes:
+        """The same picture as pixels, `scale` for each of the SVG's."""
+        content = page.png(self.to_svg(least=least, dismissed=dismissed, dark=dark), scale)
+        if path is not None:
+            export.write_bytes(File(path), content)
+        return content
+
+    def _repr_html_(self) -> str:
+        return page.frame(self.picture)
+
     def __str__(self) -> str:
         asked = self.question
         lines = [f"({asked.subject}, {asked.relation}, {asked.object}, {asked.time}): {self.answer or 'no answer'}"]
@@ -167,12 +221,14 @@ class Explainer:
             facts = tuple(self._counted(self.forecaster, id, teller))
             paths = tuple(Path((fact,), fact.share, fact.sentence) for fact in facts[:most])
             rest = max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0
-            return Explanation(*_head(about), facts, paths, rest)
+            of = partial(self.explain, forecast, most=most, templates=templates)
+            return Explanation(*_head(about), facts, paths, rest, of=of)
         graph = self.graph or self._again()
         if graph is None:
             return about
         witness = Witness(graph, 0, id, self.dataset, teller)
-        return Explanation(*_head(about), witness.evidence(), *witness.paths(most), witness)
+        of = partial(replace(self, graph=graph).explain, forecast, most=most, templates=templates)
+        return Explanation(*_head(about), witness.evidence(), *witness.paths(most), witness, of)
 
     def _again(self) -> InferenceGraph | None:
         with torch.no_grad():

@@ -118,6 +118,15 @@ class Forecast:
             body["changes"] = [asdict(change) for change in self.changes]
         return body
 
+    def _repr_html_(self) -> str | None:
+        """In a notebook, the picture of the best answer's reasons; plain text where there is none."""
+        if self.explainer is None:
+            return None
+        try:
+            return self.explain()._repr_html_()
+        except InputError:
+            return None
+
     def __str__(self) -> str:
         question = self.question
         head = f"({question.subject}, {question.relation}, {question.object}, {question.time})"

@@ -37,6 +37,9 @@ def explain(
     without: Without = None,
     given: Given = None,
     templates: Annotated[Path | None, typer.Option(help="A TOML file that says how relations are told.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write an interactive picture: a page, opens offline.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also write a picture for papers.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Also write that picture in pixels.")] = None,
     graphml: Annotated[Path | None, typer.Option(help="Also write the inference graph to this file.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     as_json: AsJson = False,
@@ -45,6 +48,7 @@ def explain(
 
     \b
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model runs/icews14-paper
+    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model runs/icews14-paper --html why.html
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --answer Iran --json
     xerte explain world Wenoravrin condemns 2022-10-20 --dismissed
     xerte explain icews14 Iran Consult 2014-11-09 --without "Iran|Consult|China|2014-11-03"
@@ -55,6 +59,12 @@ def explain(
     hidden, supposed = facts_of(without), facts_of(given)
     forecast = chosen.forecast(subject, relation, time, top, object=object, without=hidden, given=supposed)
     told = forecast.explain(answer, most=paths, templates=templates)
+    if html is not None:
+        told.to_html(html)
+    if svg is not None:
+        told.to_svg(svg, dismissed=dismissed)
+    if png is not None:
+        told.to_png(png, dismissed=dismissed)
     if graphml is not None:
         told.to_graphml(graphml, dismissed)
     if as_json:
@@ -65,6 +75,9 @@ def explain(
     _tell(told, dismissed)
     if graphml is not None:
         print_text(f"The graph is in {graphml}.")
+    pictures = [str(path) for path in (html, svg, png) if path is not None]
+    if pictures:
+        print_text(f"The picture is in {' and '.join(pictures)}.")
 
 
 def _tell(told: "Explanation", dismissed: bool) -> None:

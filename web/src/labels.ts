@@ -1,0 +1,199 @@
+/** Which labels are shown and where: none may lie on another or on a node. What finds no room is told on hover. */
+import type { Link } from "./document";
+import { pointAt, type Curve } from "./curve";
+import type { Box, Layout } from "./layout";
+import { wrapped, type Measure } from "./text";
+
+export interface Label {
+  readonly key: string;
+  readonly kind: "name" | "date" | "relation" | "axis" | "question";
+  readonly lines: readonly string[];
+  readonly size: number;
+  readonly bold: boolean;
+  readonly anchor: "start" | "middle" | "end";
+  /** Of the anchor, and the first line's baseline. */
+  readonly x: number;
+  readonly y: number;
+  readonly box: Box;
+  /** The entity, node or link it belongs to. */
+  readonly of: string | number;
+}
+
+export const LINE = 1.18;
+const ASCENT = 0.86;
+
+export function overlap(a: Box, b: Box): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+type Wanted = Omit<Label, "box">;
+
+function boxed(wanted: Wanted, measure: Measure): Label {
+  const width = Math.max(...wanted.lines.map((line) => measure(line, wanted.size, wanted.bold))) + 4;
+  const height = wanted.lines.length * wanted.size * LINE + 2;
+  const x = { start: wanted.x, middle: wanted.x - width / 2, end: wanted.x - width }[wanted.anchor];
+  return {
+    ...wanted,
+    box: { x: x - (wanted.anchor === "start" ? 2 : 0), y: wanted.y - wanted.size * ASCENT - 1, width, height },
+  };
+}
+
+/** Boxes in squares of a grid, so that asking what lies in the way stays quick with hundreds of them. */
+class Crowd {
+  private readonly squares = new Map<string, Box[]>();
+  constructor(private readonly side: number) {}
+
+  private *keys(box: Box): Generator<string> {
+    const cell = (value: number): number => Math.floor(value / this.side);
+    for (let i = cell(box.x); i <= cell(box.x + box.width); i++)
+      for (let j = cell(box.y); j <= cell(box.y + box.height); j++) yield `${String(i)} ${String(j)}`;
+  }
+
+  add(box: Box): void {
+    for (const key of this.keys(box)) this.squares.set(key, [...(this.squares.get(key) ?? []), box]);
+  }
+
+  free(box: Box): boolean {
+    for (const key of this.keys(box)) if (this.squares.get(key)?.some((other) => overlap(box, other))) return false;
+    return true;
+  }
+
+  count(box: Box): number {
+    const found = new Set<Box>();
+    for (const key of this.keys(box))
+      for (const other of this.squares.get(key) ?? []) if (overlap(box, other)) found.add(other);
+    return found.size;
+  }
+}
+
+export interface Asked {
+  readonly lines: readonly string[];
+  readonly time: string;
+}
+
+/** Names first, then dates and relations in the order of the links given. */
+export function placed(
+  layout: Layout,
+  links: readonly Link[],
+  ways: ReadonlyMap<number, Curve>,
+  asked: Asked,
+  measure: Measure,
+  relations: number,
+): Label[] {
+  const { scale } = layout;
+  const crowd = new Crowd(64);
+  const lines = new Crowd(64);
+  const labels: Label[] = [];
+  const put = (label: Label): void => {
+    labels.push(label);
+    crowd.add(label.box);
+  };
+  const offer = (wanted: Wanted): void => {
+    const label = boxed(wanted, measure);
+    if (crowd.free(label.box)) put(label);
+  };
+  for (const { x, y, radius } of layout.places.values())
+    crowd.add({ x: x - radius - 1, y: y - radius - 1, width: 2 * radius + 2, height: 2 * radius + 2 });
+  const sampled = new Map(
+    [...ways].map(([id, way]) => [id, [...Array(25).keys()].map((part) => pointAt(way, part / 24))] as const),
+  );
+  for (const points of sampled.values()) for (const { x, y } of points) lines.add({ x, y, width: 1, height: 1 });
+
+  const question = layout.places.get(0);
+  if (question) {
+    const y = question.y - ((asked.lines.length - 1) / 2) * scale.name * LINE + scale.name * 0.35;
+    const x = question.x + question.radius + 10;
+    put(
+      boxed(
+        {
+          key: "question",
+          kind: "question",
+          lines: asked.lines,
+          size: scale.name,
+          bold: true,
+          anchor: "start",
+          x,
+          y,
+          of: 0,
+        },
+        measure,
+      ),
+    );
+  }
+  for (const lane of layout.lanes) {
+    const first = lane.nodes[0];
+    if (!first || (first.node.id === 0 && lane.nodes.length === 1)) continue;
+    const base = {
+      key: `name ${lane.entity}`,
+      kind: "name",
+      lines: [lane.name],
+      size: scale.name,
+      bold: true,
+      of: lane.entity,
+    } as const;
+    const x = first.x - first.radius - 7;
+    offer({ ...base, anchor: "end", x, y: lane.y + scale.name * 0.35 });
+  }
+  const axis = layout.bottom + 34;
+  for (const column of layout.columns.toReversed())
+    offer({
+      key: `axis ${column.time}`,
+      kind: "axis",
+      lines: [column.time],
+      size: scale.small,
+      bold: false,
+      anchor: "middle",
+      x: column.x,
+      y: axis,
+      of: column.time,
+    });
+
+  const wide = Math.max(14, Math.floor(scale.column / scale.small / 0.52));
+  for (const link of links.slice(0, relations)) {
+    const way = ways.get(link.id);
+    if (!way) continue;
+    const text = wrapped(link.inverse ? `${link.relation}⁻¹` : link.relation, wide, 3);
+    const own = new Set(sampled.get(link.id));
+    let best: Label | undefined;
+    let least = Infinity;
+    for (const t of [0.62, 0.7, 0.54, 0.78, 0.46, 0.38, 0.84, 0.3, 0.22]) {
+      const { x, y } = pointAt(way, t);
+      const high = text.length * scale.small * LINE;
+      for (const dy of [-high - 3, -high / 2, 4]) {
+        const wanted = {
+          key: `relation ${String(link.id)}`,
+          kind: "relation",
+          lines: text,
+          size: scale.small,
+          bold: false,
+          anchor: "middle",
+          x,
+          y: y + dy + scale.small * ASCENT,
+          of: link.id,
+        } as const;
+        const label = boxed(wanted, measure);
+        if (!crowd.free(label.box)) continue;
+        const crossed =
+          lines.count(label.box) -
+          [...own].filter((point) => overlap(label.box, { ...point, width: 1, height: 1 })).length;
+        const cost = crossed + 3 * Math.abs(t - 0.62) + (dy < -high / 2 ? 0 : 0.6);
+        if (cost < least) [best, least] = [label, cost];
+      }
+    }
+    if (best) put(best);
+  }
+  const dated = [...layout.places.values()].filter(({ node }) => node.id > 0 && layout.places.size <= 60);
+  for (const { node, x, y, radius } of dated.toSorted((a, b) => b.radius - a.radius))
+    offer({
+      key: `date ${String(node.id)}`,
+      kind: "date",
+      lines: [node.time],
+      size: scale.small,
+      bold: false,
+      anchor: "middle",
+      x,
+      y: y + radius + scale.small + 1,
+      of: node.id,
+    });
+  return labels;
+}

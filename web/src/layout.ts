@@ -1,0 +1,179 @@
+/** Where everything lies: time runs to the right, the question at its end; every entity keeps to a row of its own. */
+import { scaleSqrt } from "d3-scale";
+import { moments, type Link, type Node, type Story } from "./document";
+import { shortened, type Measure } from "./text";
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Place {
+  readonly node: Node;
+  readonly x: number;
+  readonly y: number;
+  /** The largest radius the node has at any moment. */
+  readonly radius: number;
+}
+
+/** An entity's nodes, which lie in one row; named once, left of the earliest. */
+export interface Lane {
+  readonly entity: string;
+  readonly name: string;
+  readonly nodes: readonly Place[];
+  readonly y: number;
+}
+
+export interface Column {
+  readonly time: string;
+  readonly x: number;
+}
+
+/** Sizes by how much there is to show. */
+export interface Scale {
+  readonly row: number;
+  readonly column: number;
+  readonly radius: number;
+  readonly least: number;
+  readonly name: number;
+  readonly small: number;
+  readonly letters: number;
+}
+
+export interface Layout {
+  readonly places: ReadonlyMap<number, Place>;
+  readonly lanes: readonly Lane[];
+  readonly columns: readonly Column[];
+  readonly scale: Scale;
+  readonly radius: (attention: number) => number;
+  /** Of rows and columns, without names, axis and the question's text. */
+  readonly top: number;
+  readonly bottom: number;
+  readonly left: number;
+  readonly right: number;
+}
+
+const ROOMY: Scale = { row: 118, column: 128, radius: 27, least: 6, name: 15, small: 12, letters: 34 };
+const USUAL: Scale = { row: 60, column: 84, radius: 20, least: 4.5, name: 13, small: 11, letters: 32 };
+const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26 };
+
+export function scaleFor(count: number): Scale {
+  if (count <= 12) return ROOMY;
+  return count <= 60 ? USUAL : DENSE;
+}
+
+/** Times get one column each; a long gap is wider than a short one, but only by its logarithm. */
+export function columns(times: readonly string[], step: number): Column[] {
+  const distinct = [...new Set(times)];
+  const when = moments(distinct);
+  const order = distinct.map((time, place) => ({ time, at: when[place] ?? 0 })).toSorted((a, b) => a.at - b.at);
+  const gaps = order.slice(1).map(({ at }, place) => at - (order[place]?.at ?? at));
+  const shortest = Math.min(...gaps.filter((gap) => gap > 0));
+  let x = 0;
+  return order.map(({ time }, place) => {
+    if (place > 0) x += step * Math.min(2, 1 + Math.log2((gaps[place - 1] ?? 0) / shortest || 1) / 6);
+    return { time, x };
+  });
+}
+
+export function nodesOf(story: Story, links: readonly Link[]): Node[] {
+  const ids = new Set([0, ...links.flatMap((link) => [link.source, link.target])]);
+  return story.nodes.filter((node) => ids.has(node.id));
+}
+
+export function layOut(story: Story, links: readonly Link[], answer: string | null, measure: Measure): Layout {
+  const nodes = nodesOf(story, links);
+  const scale = scaleFor(nodes.length);
+  const byTime = columns(
+    nodes.map((node) => node.time),
+    scale.column,
+  );
+  const x = new Map(byTime.map((column) => [column.time, column.x]));
+  const strongest = Math.max(1e-9, ...nodes.filter((node) => node.id > 0).flatMap((node) => node.attention));
+  const root = scaleSqrt([0, strongest], [scale.least, scale.radius]).clamp(true);
+  const radius = (attention: number): number => root(attention);
+  const size = (node: Node): number => radius(Math.max(...node.attention));
+  const xOf = (node: Node): number => x.get(node.time) ?? 0;
+
+  const grouped = new Map<string, Node[]>();
+  for (const node of nodes) grouped.set(node.entity, [...(grouped.get(node.entity) ?? []), node]);
+  const weight = (group: readonly Node[]): number => {
+    const first = group[0];
+    if (first?.id === 0) return Infinity;
+    if (first?.entity === answer) return 1e9;
+    return group.reduce((sum, node) => sum + Math.max(...node.attention), 0);
+  };
+  const order = [...grouped.entries()].toSorted((a, b) => weight(b[1]) - weight(a[1]) || (a[0] < b[0] ? -1 : 1));
+  const rowOf = new Map<string, number>();
+  const taken = new Map<number, [number, number][]>();
+  const entityOf = new Map(nodes.map((node) => [node.id, node.entity]));
+  const near = new Map<string, Set<string>>();
+  for (const link of links) {
+    const [a, b] = [entityOf.get(link.source) ?? "", entityOf.get(link.target) ?? ""];
+    if (a !== b)
+      for (const [one, other] of [
+        [a, b],
+        [b, a],
+      ] as const)
+        near.set(one, (near.get(one) ?? new Set()).add(other));
+  }
+  const name = (entity: string): string => shortened(entity, scale.letters);
+  for (const [entity, group] of order) {
+    const wide = measure(name(entity), scale.name, true) + 14;
+    const from = Math.min(...group.map((node) => xOf(node) - size(node))) - wide;
+    const to = Math.max(...group.map((node) => xOf(node) + size(node))) + 10;
+    rowOf.set(entity, freeRow(taken, rowOf, near.get(entity), from, to));
+    const row = rowOf.get(entity) ?? 0;
+    taken.set(row, [...(taken.get(row) ?? []), [from, to]]);
+  }
+  const rows = [...new Set(rowOf.values())].toSorted((a, b) => a - b);
+  const yOf = new Map(rows.map((row, place) => [row, place * scale.row]));
+  const places = new Map<number, Place>();
+  const lanes = order.map(([entity, group]) => {
+    const y = yOf.get(rowOf.get(entity) ?? 0) ?? 0;
+    const mine = group.map((node) => ({ node, x: xOf(node), y, radius: size(node) })).toSorted((a, b) => a.x - b.x);
+    for (const place of mine) places.set(place.node.id, place);
+    return { entity, name: name(entity), nodes: mine, y };
+  });
+  const left = Math.min(
+    ...lanes.map(
+      (lane) => (lane.nodes[0]?.x ?? 0) - (lane.nodes[0]?.radius ?? 0) - 14 - measure(lane.name, scale.name, true),
+    ),
+  );
+  return {
+    places,
+    lanes,
+    columns: byTime,
+    scale,
+    radius,
+    top: -scale.radius,
+    bottom: (rows.length - 1) * scale.row + scale.radius,
+    left,
+    right: byTime.at(-1)?.x ?? 0,
+  };
+}
+
+/** The free row nearest to the rows of the entity's neighbours and to the middle, but in no neighbour's own row. */
+function freeRow(
+  taken: ReadonlyMap<number, readonly (readonly [number, number])[]>,
+  rowOf: ReadonlyMap<string, number>,
+  neighbours: ReadonlySet<string> | undefined,
+  from: number,
+  to: number,
+): number {
+  const rows = [...(neighbours ?? [])].flatMap((one) => rowOf.get(one) ?? []);
+  const middle = rows.reduce((sum, row) => sum + row, 0) / Math.max(1, rows.length);
+  const used = [...taken.keys()];
+  const first = Math.min(0, ...used) - 1;
+  const last = Math.max(0, ...used) + 1;
+  let best = last;
+  let least = Infinity;
+  for (let row = first; row <= last; row++) {
+    if ((taken.get(row) ?? []).some(([a, b]) => from < b && a < to)) continue;
+    const cost = Math.abs(row - middle) + 0.2 * Math.abs(row) + (rows.includes(row) ? 1.5 : 0) + (row > 0 ? 0.01 : 0);
+    if (cost < least) [best, least] = [row, cost];
+  }
+  return best;
+}

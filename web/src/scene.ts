@@ -1,0 +1,49 @@
+/** From a story and a choice to a scene: the one layout that the page, the notebook and the figures share. */
+import { curves } from "./curve";
+import { bounds, draw, type Scene } from "./draw";
+import type { Story } from "./document";
+import { layOut, nodesOf } from "./layout";
+import { placed } from "./labels";
+import { markup, shape } from "./shape";
+import { wrapped, type Measure } from "./text";
+import type { Theme } from "./theme";
+import { chosen, frames, moment, peak, shareOf, type Choice } from "./view";
+
+/** How many relations are written on their lines, by how many nodes there are. */
+const written = (nodes: number): number => (nodes <= 60 ? 60 : 24);
+
+export function sceneOf(story: Story, choice: Choice, measure: Measure): Scene {
+  const links = chosen(story, choice);
+  const candidate = story.candidates[choice.candidate];
+  const layout = layOut(story, links, candidate?.entity ?? null, measure);
+  const ways = curves(links, layout);
+  const { query } = story;
+  const known = query.subject === "?" ? query.object : query.subject;
+  const lines = [
+    ...wrapped(known, 22, 3),
+    ...wrapped(query.subject === "?" ? `? ${query.relation}` : `${query.relation} ?`, 24, 3),
+    query.time,
+  ];
+  const order = links.toSorted(
+    (a, b) => shareOf(candidate, b.id) - shareOf(candidate, a.id) || peak(b) - peak(a) || a.id - b.id,
+  );
+  const count = nodesOf(story, links).length;
+  const labels = placed(layout, order, ways, { lines, time: query.time }, measure, written(count));
+  return { story, layout, links, labels, candidate };
+}
+
+/** A whole SVG document of the last moment, for papers. */
+export function figure(story: Story, choice: Choice, theme: Theme, measure: Measure): string {
+  const scene = sceneOf(story, choice, measure);
+  const last = frames(story.steps).at(-1) ?? { kind: "initialise", step: 0 };
+  const { x, y, width, height } = bounds(scene);
+  const paper = shape("rect", { x, y, width, height, fill: theme.paper });
+  const set = {
+    xmlns: "http://www.w3.org/2000/svg",
+    viewBox: [x, y, width, height].map((one) => Math.round(one)).join(" "),
+    width: Math.round(width),
+    height: Math.round(height),
+  };
+  const now = moment(story, scene.links, last);
+  return markup(shape("svg", set, [paper, ...draw(scene, now, theme)]));
+}

@@ -1,0 +1,57 @@
+/** How wide text is, and how it is broken into lines. */
+
+export type Measure = (text: string, size: number, bold?: boolean) => number;
+
+export const FONT = "Arimo, Arial, Helvetica, 'Liberation Sans', sans-serif";
+
+/** Widths of the characters from space to tilde in thousandths of the size, as Arial, Helvetica and Arimo share them. */
+const WIDTHS = [
+  278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556,
+  556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833,
+  722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556,
+  556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334,
+  260, 334, 584,
+];
+
+/** Without a browser: by the table; other scripts are taken to be as wide as they are high from U+1100 on. */
+export const byTable: Measure = (text, size, bold = false) => {
+  let sum = 0;
+  for (const letter of text) {
+    const code = letter.codePointAt(0) ?? 0;
+    sum += WIDTHS[code - 32] ?? (code < 0x1100 ? 611 : 1000);
+  }
+  return (sum * size * (bold ? 1.07 : 1)) / 1000;
+};
+
+/** In a browser: with the font it really draws. */
+export function byCanvas(): Measure {
+  const context = document.createElement("canvas").getContext("2d");
+  if (!context) return byTable;
+  return (text, size, bold = false) => {
+    context.font = `${bold ? "bold " : ""}${String(size)}px ${FONT}`;
+    return context.measureText(text).width;
+  };
+}
+
+export function shortened(text: string, most: number): string {
+  const letters = Array.from(text);
+  return letters.length > most
+    ? `${letters
+        .slice(0, most - 1)
+        .join("")
+        .trimEnd()}…`
+    : text;
+}
+
+/** Lines of about `wide` letters; what does not fit into `most` lines ends in an ellipsis. */
+export function wrapped(text: string, wide: number, most: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= wide) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  const shown = lines.slice(0, most).map((line) => shortened(line, wide + 4));
+  if (lines.length > most) shown.push(shortened(`${shown.pop() ?? ""}…`, wide + 5));
+  return shown;
+}

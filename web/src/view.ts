@@ -1,0 +1,109 @@
+/** What is to be seen: the part of the story that a candidate, a filter and a moment of the replay leave. */
+import type { Candidate, Link, Story } from "./document";
+
+/** A moment of the replay. */
+export interface Frame {
+  readonly kind: "initialise" | "expand" | "prune";
+  readonly step: number;
+}
+
+export interface Choice {
+  /** Whose evidence. */
+  readonly candidate: number;
+  /** The least share of the candidate's score a link must have carried; 0 shows every link that was kept. */
+  readonly least: number;
+  /** Whether links that were pruned are shown, too. */
+  readonly pruned: boolean;
+}
+
+/** How a node or link stands at a moment: in the graph, just being dropped from it, or not there. */
+export type Standing = "present" | "fading" | "absent";
+
+export interface Moment {
+  readonly node: ReadonlyMap<number, Standing>;
+  readonly link: ReadonlyMap<number, Standing>;
+  /** Attention of every node at that moment. */
+  readonly attention: ReadonlyMap<number, number>;
+  /** The largest contribution a link has had by then. */
+  readonly contribution: ReadonlyMap<number, number>;
+}
+
+/** With a filter on, how many pruned links are shown with the rest. */
+const GHOSTS = 24;
+
+export const LEASTS: readonly number[] = [0, 1e-9, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
+
+export function frames(steps: number): Frame[] {
+  const all: Frame[] = [{ kind: "initialise", step: 0 }];
+  for (let step = 1; step <= steps; step++) all.push({ kind: "expand", step }, { kind: "prune", step });
+  return all;
+}
+
+export function shareOf(candidate: Candidate | undefined, link: number): number {
+  return candidate?.share.get(link) ?? 0;
+}
+
+export const wasKept = (link: Link): boolean => link.looks.some((look) => look.kept);
+
+export const peak = (link: Link): number => Math.max(...link.looks.map((look) => look.contribution));
+
+/** The links to show, whatever the moment: the layout is made for all of them, so a replay moves nothing. */
+export function chosen(story: Story, choice: Choice): Link[] {
+  const candidate = story.candidates[choice.candidate];
+  const kept = story.links.filter(wasKept);
+  const mine = new Set(choice.least > 0 ? kept.filter((link) => shareOf(candidate, link.id) >= choice.least) : kept);
+  const incoming = new Map<number, Link[]>();
+  for (const link of kept) incoming.set(link.target, [...(incoming.get(link.target) ?? []), link]);
+  // A link may carry enough of the score while no single link to its source does: every shown link hangs together
+  // with the question, by the heaviest way there.
+  const reached = new Set([0, ...[...mine].map((link) => link.target)]);
+  const open = [...mine];
+  for (let link = open.pop(); link; link = open.pop()) {
+    if (reached.has(link.source)) continue;
+    const weight = (one: Link): number => shareOf(candidate, one.id) + 1e-6 * peak(one);
+    const best = (incoming.get(link.source) ?? []).toSorted((a, b) => weight(b) - weight(a))[0];
+    if (!best) continue;
+    mine.add(best);
+    reached.add(best.target);
+    open.push(best);
+  }
+  if (choice.pruned) {
+    const ghosts = story.links
+      .filter((link) => !wasKept(link) && (choice.least === 0 || reached.has(link.source)))
+      .toSorted((a, b) => peak(b) - peak(a));
+    for (const link of choice.least > 0 ? ghosts.slice(0, GHOSTS) : ghosts) mine.add(link);
+  }
+  return story.links.filter((link) => mine.has(link));
+}
+
+/** The least share that leaves a picture of about this many nodes. */
+export function tidy(story: Story, candidate: number, most: number): number {
+  const size = (least: number): number =>
+    new Set(chosen(story, { candidate, least, pruned: false }).map((link) => link.target)).size;
+  return LEASTS.find((least) => least > 0 && size(least) <= most) ?? LEASTS.at(-1) ?? 0;
+}
+
+/** How everything stands at a moment of the replay. */
+export function moment(story: Story, links: readonly Link[], frame: Frame): Moment {
+  const node = new Map<number, Standing>([[0, "present"]]);
+  const link = new Map<number, Standing>();
+  const contribution = new Map<number, number>();
+  const end = frame.kind === "prune" && frame.step === story.steps; // the end looks back at all that was pruned
+  for (const one of links) {
+    const looks = one.looks.filter((look) => look.step <= frame.step);
+    const now = looks.some((look) => look.step === frame.step);
+    const stays = looks.some((look) => look.kept && (frame.kind === "prune" || look.step < frame.step));
+    let standing: Standing = "absent";
+    if (stays) standing = "present";
+    else if (now && frame.kind === "expand") standing = "present";
+    else if (now || (end && looks.length > 0)) standing = "fading";
+    link.set(one.id, standing);
+    contribution.set(one.id, Math.max(0, ...looks.map((look) => look.contribution)));
+    if (standing === "present" || !node.has(one.target)) {
+      if (standing !== "absent") node.set(one.target, standing);
+    }
+  }
+  const after = frame.kind === "expand" ? frame.step - 1 : frame.step;
+  const attention = new Map(story.nodes.map((one) => [one.id, one.attention[after] ?? 0]));
+  return { node, link, attention, contribution };
+}
