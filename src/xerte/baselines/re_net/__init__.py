@@ -5,5 +5,6 @@ Graphs", EMNLP 2020. Read `snapshots` (the history as graphs, one per time), `ag
 vector), `state` (the whole graph's state, learned first), `model` (the forecaster), `imagination` (many steps ahead).
 """
 
+from xerte.baselines.re_net.imagination import imagine as imagine
 from xerte.baselines.re_net.model import RENet as RENet
 from xerte.baselines.re_net.model import RENetSettings as RENetSettings
