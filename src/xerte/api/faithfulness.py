@@ -1,0 +1,232 @@
+"""Is it true? Faithfulness of a model's explanations on a dataset, measured by asking again over changed histories."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from xerte.api.model import Model
+from xerte.data.world import World, generate
+from xerte.errors import InputError
+from xerte.evaluation.filters import Filters
+from xerte.evaluation.protocol import both_directions
+from xerte.experiment.trace import Trace, commit, device_name, versions
+from xerte.explanation import causes
+from xerte.explanation.causes import Coroner, Recall
+from xerte.explanation.faithfulness import KS as KS
+from xerte.explanation.faithfulness import Case, Examiner, Seeded, Trial
+from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
+from xerte.forecaster import Queries
+from xerte.types import Split
+
+QUESTIONS = 300
+_AT_ONCE = 256
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """What hiding and keeping evidence did to correct answers.
+
+    Attributes:
+        looked_at: questions that were asked, in random order, to find those below.
+        correct: of these, how many had their answer ranked first and facts that speak for it; they were examined.
+        unexplained: how many were ranked first though no fact carried their score.
+        curves: over k.
+        ratios: what hiding evidence costs over what hiding controls costs, for every k.
+        by_relation: curves of every relation asked about, with its name; reciprocals count apart.
+        controls: how many facts found a control, how many of these in the same entity's past, and how far in time.
+        stability: under another sampling seed; None for a model that draws nothing.
+        causes: on the embedded world, by group.
+        seconds: wall-clock time.
+    """
+
+    looked_at: int
+    correct: int
+    unexplained: int
+    curves: Curves
+    ratios: tuple[Ratio, ...]
+    by_relation: dict[str, Curves]
+    controls: dict[str, float]
+    stability: Stability | None
+    causes: dict[str, Recall] | None
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The stable shape of `--json` and of the trace's details."""
+        return {
+            "looked_at": self.looked_at,
+            "correct": self.correct,
+            "unexplained": self.unexplained,
+            "curves": self.curves.to_json(),
+            "ratios": [ratio.to_json() for ratio in self.ratios],
+            "by_relation": {name: curves.to_json() for name, curves in self.by_relation.items()},
+            "controls": self.controls,
+            "stability": self.stability and asdict(self.stability),
+            "causes": self.causes and {name: asdict(recall) for name, recall in self.causes.items()},
+            "cause_ks": list(causes.KS),
+            "seconds": self.seconds,
+        }
+
+    def trace(self, model: Model, split: Split, command: str) -> Trace:
+        """What was measured, by what, where and how: `.write(path)` keeps it."""
+        return Trace(
+            dataset=model.dataset.name,
+            model=model.name,
+            split=split.value,
+            metrics={},
+            protocol={"examined": "questions ranked first, time-aware filter, ties at mean rank, drawn at random"},
+            queries=self.correct,
+            command=command,
+            settings={key: value for key, value in model.facts.items() if key != "epochs"},
+            seconds={"faithfulness": round(self.seconds, 3)},
+            seed=model.facts.get("seed"),
+            device=device_name(model.history.device),
+            versions=versions(),
+            commit=commit(),
+            details=self.to_json(),
+        )
+
+
+def faithfulness(
+    model: Model,
+    split: Split | str = Split.TEST,
+    questions: int = QUESTIONS,
+    ks: Sequence[int] = KS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Faithfulness:
+    """Measures whether the facts a model names are those its answers hang on.
+
+    Args:
+        model: one that leaves an inference graph behind.
+        split: whose facts are asked about.
+        questions: how many that are answered right to examine, drawn at random.
+        ks: how many facts to hide or keep; ascending.
+        seed: of the draw.
+        progress: called with (questions examined, questions wanted).
+
+    Raises:
+        InputError: the model has no inference graph, or answers nothing right.
+    """
+    if questions < 1 or not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
+        raise InputError("ask for at least one question, and for ascending numbers of facts from 1 on")
+    started = perf_counter()
+    draw = _Draw(model, Split(split), seed)
+    examiner = draw.examiner(model)
+    cases, looked_at, unexplained = draw.correct(examiner, questions)
+    trials: list[Trial] = []
+    for case in cases:
+        trials.append(examiner.trial(case, ks))
+        if progress is not None:
+            progress(len(trials), len(cases))
+    relation = np.array([trial.relation for trial in trials])
+    names = model.dataset.relations
+    by_relation = {
+        names[int(one)]: Curves.of([trial for trial in trials if trial.relation == one], ks)
+        for one in sorted(set(relation.tolist()), key=lambda one: (-int((relation == one).sum()), one))
+    }
+    return Faithfulness(
+        looked_at=looked_at,
+        correct=len(cases),
+        unexplained=unexplained,
+        curves=Curves.of(trials, ks),
+        ratios=tuple(Ratio.of(trials, at, k) for at, k in enumerate(ks) if any(trial.paired[at] for trial in trials)),
+        by_relation=by_relation,
+        controls=_controls(cases, trials, max(ks), model.dataset.calendar.ticks_per_unit),
+        stability=draw.stability(cases),
+        causes=draw.causes(examiner),
+        seconds=perf_counter() - started,
+    )
+
+
+class _Draw:
+    """The questions of a split, asked in random order."""
+
+    def __init__(self, model: Model, split: Split, seed: int) -> None:
+        self._model, self._rows = model, model.dataset.rows(split)
+        facts = both_directions(model.dataset.split(split), model.dataset.relations)
+        if not len(facts):
+            raise InputError(f"the {split} split of {model.dataset.name} holds no facts: there is nothing to ask")
+        self._queries = Queries.of(facts).to(model.device)
+        self._answer = torch.from_numpy(facts.object.astype(np.int64)).to(model.device)
+        self._order = np.random.default_rng(seed).permutation(len(facts))
+        self._filters = Filters.of(model.dataset, model.device)
+        with torch.no_grad():
+            if model.forecaster.forecast(model.history, self._queries[:1]).graph is None:
+                raise InputError(f"{model.name} leaves no inference graph to examine: name a trained xERTE model")
+
+    def examiner(self, model: Model) -> Examiner:
+        return Examiner(model.forecaster, model.history, model.dataset.facts, self._filters)
+
+    def correct(self, examiner: Examiner, wanted: int) -> tuple[list[Case], int, int]:
+        """(cases ranked first that have evidence, how many questions were asked for them, how many had none)."""
+        found: list[Case] = []
+        looked_at = unexplained = 0
+        for start in range(0, len(self._order), _AT_ONCE):
+            rows = torch.from_numpy(self._order[start : start + _AT_ONCE]).to(self._model.device)
+            for case in examiner.cases(self._queries[rows], self._answer[rows]):
+                looked_at += 1
+                if case.standing.rank == 1:
+                    unexplained += not case.facts
+                    found += [case] if case.facts else []
+                if len(found) == wanted:
+                    return found, looked_at, unexplained
+        if not found:
+            raise InputError(f"{self._model.name} ranks no answer first here: there is nothing to examine")
+        return found, looked_at, unexplained
+
+    def stability(self, cases: Sequence[Case]) -> Stability | None:
+        """The same questions under the next sampling seed."""
+        forecaster = self._model.forecaster
+        if not isinstance(forecaster, Seeded):
+            return None
+        other = copy.copy(forecaster)
+        other.seed += 1
+        examiner = Examiner(other, self._model.history, self._model.dataset.facts, self._filters)
+        columns = zip(*((case.query.subject, case.query.relation, case.query.time) for case in cases), strict=True)
+        queries = Queries(*(torch.cat(column) for column in columns))
+        answer = torch.tensor([case.answer for case in cases], device=self._model.device)
+        return Stability.of(cases, list(examiner.cases(queries, answer, pools=False)))
+
+    def causes(self, examiner: Examiner) -> dict[str, Recall] | None:
+        """On the embedded world: every question of the split about a caused event that is answered right."""
+        world = _world_of(self._model)
+        if world is None:
+            return None
+        event = self._rows.start + np.arange(len(self._order)) // 2
+        caused = np.flatnonzero(world.causes.hops[event] > 0)
+        rows = torch.from_numpy(caused).to(self._model.device)
+        coroner = Coroner(world)
+        asked = examiner.cases(self._queries[rows], self._answer[rows], pools=False)
+        found = [
+            coroner.judge(int(event[row]), bool(row % 2), case.facts)
+            for row, case in zip(caused.tolist(), asked, strict=True)
+            if case.standing.rank == 1
+        ]
+        return coroner.groups(found)
+
+
+def _world_of(model: Model) -> World | None:
+    """The embedded world, where it is what the model's dataset holds."""
+    if model.dataset.name != "world":
+        return None
+    world = generate()
+    pairs = zip(world.dataset.facts.columns(), model.dataset.facts.columns(), strict=True)
+    return world if all(np.array_equal(mine, theirs) for mine, theirs in pairs) else None
+
+
+def _controls(cases: Sequence[Case], trials: Sequence[Trial], most: int, ticks: int) -> dict[str, float]:
+    """How good the matches are."""
+    facts = sum(min(most, len(case.facts)) for case in cases)
+    apart = np.concatenate([np.array(trial.apart, np.float64) for trial in trials]) / ticks
+    return {
+        "facts": facts,
+        "matched": len(apart),
+        "same_entity": sum(trial.same_entity for trial in trials),
+        "median_units_apart": float(np.median(apart)) if len(apart) else 0.0,
+    }

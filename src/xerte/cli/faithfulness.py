@@ -1,0 +1,125 @@
+"""`xerte faithfulness`."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.types import Split
+
+if TYPE_CHECKING:
+    from xerte.api.faithfulness import Faithfulness
+
+
+def faithfulness(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    model: Annotated[str, typer.Option(help="The folder of a trained model with inference graphs.")],
+    questions: Annotated[int, typer.Option(min=1, help="How many correctly answered questions to examine.")] = 300,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("--k", min=1, help="How many facts to hide or keep; may be repeated (1, 2, 3, 5 and 10)."),
+    ] = None,
+    split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
+    by_relation: Annotated[bool, typer.Option("--by-relation", help="Also give every relation's curve.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the draw of questions.")] = 0,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measures whether explanations are true: hides the evidence, or all but it, and forecasts again.
+
+    Beside the evidence stand control facts of the same graph, matched on hop, entity and time. On the embedded world it
+    also says how often the known cause of an event was named. Takes some forecasts per question, so some minutes.
+
+    \b
+    xerte faithfulness world --model runs/world-world
+    xerte faithfulness icews14 --model runs/icews14-paper --questions 100 --k 5 --by-relation
+    xerte faithfulness yago --model runs/yago-paper --trace results/faithfulness/yago.json
+    """
+    from xerte import api
+    from xerte.api.faithfulness import KS
+    from xerte.api.faithfulness import faithfulness as measure
+
+    chosen = api.Model.load(model, dataset, device)
+    ks = sorted(set(k or KS))
+    with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
+        found = measure(chosen, split, questions, ks, seed, report)
+    if trace is not None:
+        asked = ["--split", split.value, "--questions", str(questions), "--seed", str(seed)]
+        asked += [word for one in k or () for word in ("--k", str(one))]
+        found.trace(chosen, split, shlex.join(["xerte", "faithfulness", dataset, "--model", model, *asked])).write(
+            trace
+        )
+    if as_json:
+        print_json(found.to_json())
+        return
+    print_text(
+        f"{chosen.name} on {chosen.dataset.name}, {split.value}: {found.correct} questions answered right, out of "
+        f"{found.looked_at} asked ({found.seconds:.0f} s)"
+    )
+    _print_curves(found)
+    if by_relation:
+        _print_relations(found)
+    _print_rest(found, chosen.dataset.calendar.unit)
+
+
+def _print_curves(found: "Faithfulness") -> None:
+    one, times = found.curves, {ratio.k: ratio.score for ratio in found.ratios}
+    columns = zip(
+        *(one.ks, one.questions, one.score, one.score_fall, one.score_fall_control),
+        *(one.mrr_fall, one.mrr_fall_control, one.first, one.first_control),
+        strict=True,
+    )
+    print_table(
+        "The k heaviest facts hidden, against k controls: how far the answer falls (score of 1, MRR in percent)",
+        ("k", "questions", "score", "fall", "control", "times", "MRR fall", "control", "still first", "control"),
+        [(k, n, *(f"{value:.3f}" for value in row[:3]), _times(times.get(k)), *row[3:]) for k, n, *row in columns],
+    )
+    areas = [one.area(name) for name in ("score_fall", "score_fall_control")]
+    print_text(f"area under the falls of score, per fact hidden: evidence {areas[0]:.3f}, control {areas[1]:.3f}")
+    columns = zip(one.ks, one.kept_score, one.kept_score_control, one.kept_mrr, one.kept_mrr_control, strict=True)
+    print_table(
+        "Nothing but these k facts left: how the answer stands",
+        ("k", "score", "control", "MRR", "control"),
+        [(k, f"{score:.3f}", f"{control:.3f}", *mrr) for k, score, control, *mrr in columns],
+    )
+
+
+def _print_relations(found: "Faithfulness") -> None:
+    rows = [
+        (
+            name,
+            max(curves.questions),
+            *(f"{curves.area(area):.3f}" for area in ("score_fall", "score_fall_control")),
+            *(curves.area(area) for area in ("mrr_fall", "mrr_fall_control")),
+        )
+        for name, curves in found.by_relation.items()
+    ]
+    print_table(
+        "Areas under the falls, by relation", ("relation", "questions", "score", "control", "MRR", "control"), rows
+    )
+
+
+def _print_rest(found: "Faithfulness", unit: str) -> None:
+    controls, same = found.controls, found.stability
+    print_text(
+        f"{controls['matched']} of {controls['facts']} facts have a control of the same hop, {controls['same_entity']} "
+        f"in the same entity's past; in the median {controls['median_units_apart']:.0f} {unit}s apart"
+    )
+    if same is not None:
+        print_text(
+            f"another sampling seed: {same.first:.1f} % still first, {same.same_best:.1f} % with the same heaviest "
+            f"fact, {same.overlap:.1f} % of the {same.k} heaviest and {same.shares:.1f} % of all shares in common"
+        )
+    if found.causes:
+        print_table(
+            "Correctly forecast events whose causes are known: percent of the causes among the k heaviest facts",
+            ("group", "questions", "k = 1", "k = 3", "k = 5", "all by 5", "decoy first"),
+            [(n, one.questions, *one.recall, one.all_found[-1], one.decoy_first) for n, one in found.causes.items()],
+        )
+
+
+def _times(ratio: float | None) -> str:
+    return "–" if ratio is None else "∞" if ratio == float("inf") else f"{ratio:.1f}"

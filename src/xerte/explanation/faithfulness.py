@@ -1,0 +1,182 @@
+"""Is it true? What becomes of an answer when its evidence is hidden from the history, or when nothing else is left.
+
+For a question whose answer was ranked first, with its evidence f_1, f_2, … (heaviest first) and for every f_i a control
+c_i of the same graph (`controls`):
+
+* comprehensiveness at k: score and rank with f_1 … f_k hidden from the history, against c_1 … c_k hidden;
+* sufficiency at k: score and rank over a history that holds f_1 … f_k and nothing else, against c_1 … c_k.
+
+Each is a forecast of its own: the model samples, attends and prunes anew, so what was hidden may be replaced by what it
+finds instead. Nothing of the first forecast is used but the names of the facts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xerte.data.facts import Facts
+from xerte.evaluation.filters import Filters
+from xerte.evaluation.ranks import rank
+from xerte.explanation.controls import Place, matched, places
+from xerte.explanation.evidence import Evidence, evidence
+from xerte.forecaster import Forecaster, Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.types import FilterType, TieType
+
+KS = (1, 2, 3, 5, 10)
+BATCH = 64
+Floats = npt.NDArray[np.float64]
+
+
+@runtime_checkable
+class Seeded(Protocol):
+    """A forecaster that draws at random, from this seed."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an answer fares.
+
+    Attributes:
+        score: 0 where it is not reached.
+        rank: time-aware filter, ties at their mean, |E| where it is not reached.
+    """
+
+    score: float
+    rank: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, its right answer and what speaks for it.
+
+    Attributes:
+        query: the question alone.
+        answer: the right entity.
+        standing: of the answer.
+        facts: its evidence, heaviest first.
+        shares: of the answer's score.
+        pool: where the graph holds which fact; empty unless asked for.
+    """
+
+    query: Queries
+    answer: int
+    standing: Standing
+    facts: tuple[int, ...]
+    shares: tuple[float, ...]
+    pool: dict[int, Place]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one answer; row i of every array belongs to the i-th k.
+
+    Attributes:
+        relation: of the question, a reciprocal where the subject is asked for.
+        before: over the whole history.
+        hidden, kept: [k, 2], score and rank with the evidence hidden, and with nothing else left.
+        hidden_control, kept_control: the same of the controls.
+        paired: [k]; whether each of the first k facts found a control. Only then is there a fair comparison.
+        same_entity: how many of the controls were read from the same entity's past as their facts.
+        apart: the controls' distances in time from their facts, in ticks.
+    """
+
+    relation: int
+    before: Standing
+    hidden: Floats
+    hidden_control: Floats
+    kept: Floats
+    kept_control: Floats
+    paired: npt.NDArray[np.bool_]
+    same_entity: int
+    apart: tuple[int, ...]
+
+
+class Examiner:
+    """Asks a forecaster again over changed histories.
+
+    Args:
+        forecaster: must leave a graph behind.
+        history: of all facts.
+        facts: the same in rows.
+        filters: the other right answers, which do not count against the one asked for.
+    """
+
+    def __init__(self, forecaster: Forecaster, history: TemporalIndex, facts: Facts, filters: Filters) -> None:
+        self._forecaster, self._history, self._facts, self._filters = forecaster, history, facts, filters
+
+    def cases(self, queries: Queries, answer: Tensor, pools: bool = True) -> Iterator[Case]:
+        """Every question with its evidence; in batches, which change nothing."""
+        for start in range(0, len(queries), BATCH):
+            rows = slice(start, start + BATCH)
+            batch, goal = queries[rows], answer[rows]
+            scores = self._ask(self._history, batch)
+            standings = self._standings(scores, batch, goal)
+            assert scores.graph is not None
+            here = places(scores.graph) if pools else [{} for _ in standings]
+            for row, (entity, standing) in enumerate(zip(goal.tolist(), standings, strict=True)):
+                found = evidence(scores.graph, row, entity)
+                yield Case(batch[row : row + 1], entity, standing, *_listed(found), here[row])
+
+    def trial(self, case: Case, ks: Sequence[int] = KS) -> Trial:
+        """Hides the evidence, keeps only the evidence, and does the same to the controls, for every k."""
+        chosen = case.facts[: max(ks)]
+        controls = matched(chosen, case.pool)
+        pairs = [(case.pool[fact], control) for fact, control in zip(chosen, controls, strict=True) if control]
+        instead = [control.fact for control in controls if control is not None]
+        first_missing = next((i for i, control in enumerate(controls) if control is None), len(chosen))
+        paired = np.array([min(k, len(chosen)) <= first_missing for k in ks])
+        nothing = np.full(2, np.nan)
+
+        def asked(facts: Sequence[int], keep: bool) -> Floats:
+            # A k beyond the last fact, or beyond the last pair, asks nothing new.
+            done: dict[tuple[int, ...], Floats] = {}
+            for k, pair in zip(ks, paired, strict=True):
+                if pair and tuple(facts[:k]) not in done:
+                    done[tuple(facts[:k])] = self._without(case, facts[:k], keep)
+            return np.stack([done[tuple(facts[:k])] if pair else nothing for k, pair in zip(ks, paired, strict=True)])
+
+        return Trial(
+            relation=int(case.query.relation),
+            before=case.standing,
+            hidden=asked(chosen, keep=False),
+            hidden_control=asked(instead, keep=False),
+            kept=asked(chosen, keep=True),
+            kept_control=asked(instead, keep=True),
+            paired=paired,
+            same_entity=sum(fact.entity == control.entity for fact, control in pairs),
+            apart=tuple(abs(fact.time - control.time) for fact, control in pairs),
+        )
+
+    def _without(self, case: Case, facts: Sequence[int], keep: bool) -> Floats:
+        """Score and rank of the answer with these facts hidden, or with all others hidden."""
+        rows, index = self._facts[np.array(facts, np.int64)], self._history
+        if keep:
+            history = TemporalIndex.build(rows, index.num_entities, index.num_relations, index.device)
+        else:
+            history = index.with_facts(hidden=rows)
+        goal = torch.tensor([case.answer], device=case.query.subject.device)
+        standing = self._standings(self._ask(history, case.query), case.query, goal)[0]
+        return np.array([standing.score, standing.rank])
+
+    def _ask(self, history: TemporalIndex, queries: Queries) -> Scores:
+        with torch.no_grad():
+            return self._forecaster.forecast(history, queries)
+
+    def _standings(self, scores: Scores, queries: Queries, answer: Tensor) -> list[Standing]:
+        ranks = rank(scores, answer, [self._filters.others(FilterType.TIME_AWARE, queries, answer)])[0]
+        goal = answer[:, None]
+        value = torch.where(scores.reached.gather(1, goal), scores.scores.gather(1, goal), 0)[:, 0]
+        columns = value.double().tolist(), ranks.of(TieType.MEAN).tolist()
+        return [Standing(*pair) for pair in zip(*columns, strict=True)]
+
+
+def _listed(found: Evidence) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    return tuple(found.fact.tolist()), tuple(found.weight.tolist())
