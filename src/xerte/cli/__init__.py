@@ -12,6 +12,7 @@ from xerte.cli.data import data
 from xerte.cli.demo import demo
 from xerte.cli.evaluate import evaluate
 from xerte.cli.explain import explain
+from xerte.cli.faithfulness import faithfulness
 from xerte.cli.forecast import forecast
 from xerte.cli.train import train
 from xerte.errors import XerteError
@@ -49,6 +50,7 @@ app.add_typer(data, name="data")
 app.command()(evaluate)
 app.command()(forecast)
 app.command()(explain)
+app.command()(faithfulness)
 app.command()(train)
 app.command()(demo)
 app.add_typer(bench, name="bench")
