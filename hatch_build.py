@@ -29,9 +29,10 @@ class ViewerHook(BuildHookInterface):
         try:
             self._build()
         except (ImportError, OSError, subprocess.SubprocessError) as error:
-            tail = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
+            said = (getattr(error, "stderr", None) or str(error)).strip().splitlines() or [type(error).__name__]
+            why = next((line for line in said if "error" in line.lower()), said[-1])
             self.app.display_warning(
-                f"The viewer was not built ({' '.join(tail)}): everything works but pictures (--html, --svg, --png)."
+                f"The viewer was not built ({why}): everything works but pictures (--html, --svg, --png)."
             )
 
     @property
@@ -45,7 +46,7 @@ class ViewerHook(BuildHookInterface):
     def _digest(self) -> str:
         sources = [
             *(self._web / "src").rglob("*"),
-            *(self._web / name for name in ("package-lock.json", "vite.config.js")),
+            *(self._web / name for name in ("package.json", "vite.config.js")),
         ]
         digest = hashlib.sha256()
         for path in sorted(path for path in sources if path.is_file()):
@@ -61,7 +62,7 @@ class ViewerHook(BuildHookInterface):
 
     def _build(self) -> None:
         if not (self._web / "node_modules" / "vite").is_dir():
-            self._npm("ci", "--omit=dev")
+            self._npm("install", "--omit=dev")
         new = self._out.with_name(".viewer.new")
         shutil.rmtree(new, ignore_errors=True)
         self._npm("run", "build", XERTE_VIEWER_OUT=str(new))
