@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from xerte.baselines.dates import civil
-from xerte.baselines.factorisation import FactorSettings, dropped, one_vs_all, table
+from xerte.baselines.factorisation import FactorSettings, dropped, offset, one_vs_all, table
 from xerte.baselines.frame import Frame
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
@@ -57,6 +57,7 @@ class DESimplE(nn.Module):
         self.settings, self.frame, self.seed = settings, frame, seed
         sizes = (frame.num_entities, settings.dim, round(settings.changing * settings.dim), settings.init)
         self.head, self.tail = Diachronic(*sizes), Diachronic(*sizes)
+        self.offset = offset(frame.num_entities)
         self.relation, self.opposite = (table(2 * frame.num_relations, settings.dim, settings.init) for _ in range(2))
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:  # noqa: ARG002
@@ -68,7 +69,7 @@ class DESimplE(nn.Module):
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
         """1-vs-all over every entity."""
         vector = dropped(self._ask(queries), self.settings.dropout, queries, seed)
-        return one_vs_all(self._scores(queries, vector), answer, self.settings.loss)
+        return one_vs_all(self._scores(queries, vector) + self.offset, answer, self.settings.loss)
 
     def _scores(self, queries: Queries, vector: Tensor) -> Tensor:
         """[Q, E]: the questions' vectors with all entities, date by date."""

@@ -6,6 +6,7 @@ one positive and all other entities are negatives, those too that no training fa
 never met has learned that it is rarely the answer instead of standing where it was put at random.
 """
 
+import math
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -46,6 +47,15 @@ def table(rows: int, width: int, deviation: float) -> nn.Parameter:
     return nn.Parameter(torch.empty(rows, width).normal_(std=deviation))
 
 
+def offset(num_entities: int) -> nn.Parameter:
+    """What training adds to every score, learned from log 1/|E|: one candidate of |E| is true.
+
+    It orders nothing, so forecasts leave it out; binary cross-entropy would else spend its first epochs, and most of
+    every vector, on saying that nothing is true.
+    """
+    return nn.Parameter(torch.full((), -math.log(max(2, num_entities))))
+
+
 class Factorisation(nn.Module):
     """score(s, p, o, t) = match(compose(e_s, r_p(t)), e_o); a subclass says what the three are.
 
@@ -63,6 +73,7 @@ class Factorisation(nn.Module):
         self.settings, self.frame, self.seed = settings, frame, seed
         self.entity = table(frame.num_entities, self.parts * settings.dim, settings.init)
         self.relation = table(2 * frame.num_relations, self.parts * settings.dim, settings.init)
+        self.offset = offset(frame.num_entities)
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:  # noqa: ARG002
         """Scores of every entity; all are reached. What is learned is in the tables: the history is not read."""
@@ -80,7 +91,7 @@ class Factorisation(nn.Module):
         subject, relation = self.entity.index_select(0, queries.subject), self.relation_at(queries)
         vector = self.compose(subject, relation)
         vector = dropped(vector, self.settings.dropout, queries, seed)
-        loss = one_vs_all(self.match(vector, self.entity), answer, self.settings.loss)
+        loss = one_vs_all(self.match(vector, self.entity) + self.offset, answer, self.settings.loss)
         return loss + self.penalty(queries, subject, relation, answer)
 
     def relation_at(self, queries: Queries) -> Tensor:
