@@ -78,8 +78,7 @@ class RENet(nn.Module):
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
         """What training makes small: the answer's loss and, with weight λ, the relation's."""
         s = self.settings
-        aside = Dropout.seeded(s.dropout, self.seed, history.device)
-        self.global_state.learn(history, self.frame.last, s.global_epochs, s.global_lr, aside, self.seed)
+        self.global_state.learn(history, self.frame.last, s.global_epochs, s.global_lr, s.dropout, self.seed)
         content = combine(seed, queries.subject, queries.relation, queries.time)
         dropout = Dropout.seeded(s.dropout, int(content.sum()), history.device)
         row, steps = self._steps(history, queries, dropout)

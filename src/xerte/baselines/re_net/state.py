@@ -60,6 +60,7 @@ class GlobalState(nn.Module):
     def states(self, history: TemporalIndex, moment: Tensor) -> Tensor:
         """H at moments [n] -> [n, d], each computed once per history and set of weights."""
         snapshots = Snapshots.of(history)
+        # A tensor's version counts the times it was written to: loading, training and moving weights all show.
         made_with = tuple(number for p in self.parameters() for number in (p.data_ptr(), p._version))
         kept = self._kept.get(history)
         with torch.inference_mode(False), torch.no_grad():
@@ -73,11 +74,11 @@ class GlobalState(nn.Module):
                 kept.known.index_fill_(0, run, True)
         return kept.state.index_select(0, moment)
 
-    def learn(self, history: TemporalIndex, last: int, epochs: int, lr: float, dropout: Dropout, seed: int) -> None:
+    def learn(self, history: TemporalIndex, last: int, epochs: int, lr: float, dropout: float, seed: int) -> None:
         """Learns from the snapshots up to a time and from nothing later; a second call does nothing."""
         if bool(self.trained):
             return
-        snapshots = Snapshots.of(history)
+        snapshots, thinned = Snapshots.of(history), Dropout.seeded(dropout, seed, history.device)
         moments = int(torch.searchsorted(snapshots.time, last, right=True))
         runs = _runs(torch.arange(max(0, moments - 1), device=history.device))
         order = torch.Generator().manual_seed(seed)
@@ -87,7 +88,7 @@ class GlobalState(nn.Module):
             for _ in range(epochs):
                 for i in torch.randperm(len(runs), generator=order).tolist():
                     optimiser.zero_grad()
-                    self.loss(history, runs[i], dropout).backward()  # type: ignore[no-untyped-call]
+                    self.loss(history, runs[i], thinned).backward()  # type: ignore[no-untyped-call]
                     nn.utils.clip_grad_norm_(self.parameters(), 1.0)
                     optimiser.step()
         self.zero_grad()
