@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data.calendar import Calendar, Tick
-from xerte.data.facts import Facts, Ids
+from xerte.data.facts import Facts, Ids, repeated
 from xerte.data.reading import Coded, Scratch, encode, load, parquet_columns, readable, scratch, texts, time_type
 from xerte.data.records import csv_columns
 from xerte.data.rejects import find_rejects, write_rejects
@@ -201,25 +201,8 @@ def _distinct_in_time_order(coded: Coded, rows: npt.NDArray[np.int64], ticks: Id
         key.sort()
         key &= 0xFFFFFFFF
         rows, ticks = rows[key], ticks[key]
-    repeats = _repeats((coded.subject[rows], coded.relation[rows], coded.object[rows], ticks))
+    repeats = repeated(Facts(coded.subject[rows], coded.relation[rows], coded.object[rows], ticks))
     return (np.delete(rows, repeats), np.delete(ticks, repeats)) if len(repeats) else (rows, ticks)
-
-
-def _repeats(columns: tuple[Ids, Ids, Ids, Ids]) -> npt.NDArray[np.int64]:
-    """The rows equal to an earlier one. Hashes narrow them down, the columns themselves decide."""
-    hash = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        hash ^= column.astype(np.uint64)
-        hash *= np.uint64(0x9E3779B97F4A7C15)
-        hash ^= hash >> np.uint64(29)
-    in_order = np.sort(hash)
-    twice = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
-    if len(twice) == 0:
-        return np.zeros(0, np.int64)
-    candidates = np.flatnonzero(np.isin(hash, twice))
-    order = candidates[np.lexsort([column[candidates] for column in columns])]
-    same = np.logical_and.reduce([column[order[1:]] == column[order[:-1]] for column in columns])
-    return order[1:][same]
 
 
 def _only_named(coded: Coded, rows: npt.NDArray[np.int64]) -> tuple[tuple[Ids, Ids, Ids], Vocabulary, Relations]:

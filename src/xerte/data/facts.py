@@ -52,3 +52,39 @@ class Facts:
     def concat(parts: Sequence["Facts"]) -> "Facts":
         """The facts of all parts, one after the other."""
         return Facts(*(np.concatenate(columns) for columns in zip(*(p.columns() for p in parts), strict=True)))
+
+
+_AT_ONCE = 1 << 20
+
+
+def repeated(facts: Facts) -> npt.NDArray[np.int64]:
+    """The rows equal to an earlier one; facts in time order, so that equal ones are never far apart.
+
+    Hashes narrow them down, the columns themselves decide. Whole times are looked at together, about a million rows.
+    """
+    if (facts.time[1:] < facts.time[:-1]).any():
+        raise ValueError("repeated facts are looked for in time order")
+    found, start = [np.zeros(0, np.int64)], 0
+    while start < len(facts):
+        stop = start + _AT_ONCE
+        if stop < len(facts):
+            stop = int(np.searchsorted(facts.time, facts.time[stop - 1], side="right"))
+        found.append(start + _repeated(facts[start:stop].columns()))
+        start = stop
+    return np.concatenate(found)
+
+
+def _repeated(columns: tuple[Ids, Ids, Ids, Ids]) -> npt.NDArray[np.int64]:
+    hash = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        hash ^= column.astype(np.uint64)
+        hash *= np.uint64(0x9E3779B97F4A7C15)
+        hash ^= hash >> np.uint64(29)
+    in_order = np.sort(hash)
+    twice = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
+    if len(twice) == 0:
+        return np.zeros(0, np.int64)
+    candidates = np.flatnonzero(np.isin(hash, twice))
+    order = candidates[np.lexsort([column[candidates] for column in columns])]
+    same = np.logical_and.reduce([column[order[1:]] == column[order[:-1]] for column in columns])
+    return order[1:][same]

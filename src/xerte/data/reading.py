@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -144,13 +144,22 @@ def encode(scratch: Scratch, reading: TimeReading) -> Coded:
         LEFT JOIN entity AS o ON o.name = object"""
     ).fetchnumpy()
     row = columns.pop("row")
-    if (row[1:] < row[:-1]).any():  # a join promises no order
-        order = np.argsort(row)
-        columns = {name: column[order] for name, column in columns.items()}
+    in_order = not (row[1:] < row[:-1]).any()  # a join promises no order
     bad = np.zeros(len(row), bool)
-    for column in columns.values():
-        bad |= np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else False
-    subject, relation, object, time = (np.ma.getdata(columns[name]) for name in (*_NAMES, "time"))
+
+    def taken(name: str) -> npt.NDArray[Any]:
+        """One column in the order of the rows, which are numbered without a gap; the fetched one is let go."""
+        column = columns.pop(name)
+        values = np.ma.getdata(column)
+        if not in_order:
+            values = np.empty_like(values)
+            values[row] = np.ma.getdata(column)
+        if np.ma.isMaskedArray(column):
+            mask = np.ma.getmaskarray(column)
+            bad[row if not in_order else slice(None)] |= mask
+        return values
+
+    subject, relation, object, time = (taken(name) for name in (*_NAMES, "time"))
     return Coded(subject, relation, object, time, bad, Vocabulary.of(entities), Relations.of(relations))
 
 

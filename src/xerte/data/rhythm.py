@@ -22,6 +22,7 @@ _TICKS_PER_UNIT = {
 _ENOUGH = 3
 """Fewer distinct times than this tell no rhythm: two days a month apart are still days."""
 _INT32 = np.iinfo(np.int32)
+_AT_ONCE = 1 << 20
 
 
 def fit_steps(values: npt.NDArray[np.int64]) -> tuple[Ids, Calendar]:
@@ -67,7 +68,16 @@ def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None
 
 
 def _distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The distinct values in order; by sorting, which beats np.unique's hashing when most are distinct."""
+    """The distinct values in order: of every million, then of what is left of them."""
+    if len(values) <= _AT_ONCE:
+        return _sorted_once(values)
+    return _sorted_once(
+        np.concatenate([_sorted_once(part) for part in np.split(values, range(_AT_ONCE, len(values), _AT_ONCE))])
+    )
+
+
+def _sorted_once(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """By sorting, which beats np.unique's hashing when most are distinct."""
     in_order = np.sort(values)
     is_first = np.ones(len(in_order), bool)
     is_first[1:] = in_order[1:] != in_order[:-1]

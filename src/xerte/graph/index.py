@@ -12,6 +12,7 @@ from torch import Tensor
 
 from xerte.data.facts import Facts
 from xerte.errors import InputError
+from xerte.graph.ordering import sorted_segments
 from xerte.segment import expand
 
 
@@ -71,7 +72,7 @@ class TemporalIndex:
     ) -> "TemporalIndex":
         """Sorts all facts and their reciprocals once."""
         ids = np.arange(len(facts), dtype=np.int32)
-        columns, degree = _sorted_segments(facts, ids, num_relations, num_entities)
+        columns, degree = sorted_segments(facts, ids, num_relations, num_entities)
         stop = np.cumsum(degree)
         base = {name: torch.from_numpy(column).to(device) for name, column in columns.items()}
         start, end = torch.from_numpy(stop - degree).to(device), torch.from_numpy(stop).to(device)
@@ -105,6 +106,11 @@ class TemporalIndex:
     def num_edges(self) -> int:
         """Directed edges that can be seen: two for every fact."""
         return int((self.segment_stop - self.segment_start).sum())
+
+    @property
+    def num_positions(self) -> int:
+        """How many positions there are, those of hidden edges included."""
+        return len(self.base["time"]) + (0 if self.overlay is None else len(self.overlay["time"]))
 
     def to(self, device: torch.device | str) -> "TemporalIndex":
         """The same index on another device."""
@@ -146,6 +152,17 @@ class TemporalIndex:
         """The position of each rank; int64."""
         return self._take("by_relation", rank).long()
 
+    def read(self, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(relation, object, time) of the edges at these positions, int64; nonsense at -1."""
+        if not self.num_positions:
+            return torch.zeros_like(position), torch.zeros_like(position), torch.zeros_like(position)
+        at = position.clamp(min=0)
+        return self._take("relation", at).long(), self._take("object", at).long(), self._take("time", at).long()
+
+    def times(self, position: Tensor) -> Tensor:
+        """The times of the edges at these positions; int64."""
+        return self._take("time", position).long()
+
     def edges(self, position: Tensor) -> Edges:
         """The edges at these positions; int64 columns."""
         return Edges(*(self._take(name, position).long() for name in ("relation", "object", "time", "fact")))
@@ -179,7 +196,7 @@ class TemporalIndex:
         kept, kept_id = _without(kept, kept_id, hidden)
         ids = np.arange(self.num_facts, self.num_facts + len(added), dtype=np.int32)
         changed, ids = Facts.concat([kept, added]), np.concatenate([kept_id, ids])
-        columns, degree = _sorted_segments(changed, ids, self.num_relations, self.num_entities, touched)
+        columns, degree = sorted_segments(changed, ids, self.num_relations, self.num_entities, touched)
         num_base, num_before = len(self.base["time"]), 0 if self.overlay is None else len(self.overlay["time"])
         columns["by_relation"] += np.int32(num_base + num_before)
         fresh = {name: torch.from_numpy(column).to(self.device) for name, column in columns.items()}
@@ -236,38 +253,6 @@ class TemporalIndex:
         columns = [column.to("cpu", torch.int32).numpy() for column in (subject, relation, object, edges.time)]
         fact, at = np.unique(edges.fact.to("cpu", torch.int32).numpy(), return_index=True)
         return Facts(*(column[at] for column in columns)), fact
-
-
-def _sorted_segments(
-    facts: Facts,
-    ids: npt.NDArray[np.int32],
-    num_relations: int,
-    num_entities: int,
-    entities: npt.NDArray[np.int32] | None = None,
-) -> tuple[dict[str, npt.NDArray[np.int32]], npt.NDArray[np.int64]]:
-    """Both orders of the facts' directed edges, for all entities or only for some.
-
-    Returns:
-        The five columns, `by_relation` counted from this block's first edge, and every entity's degree in it.
-    """
-    subject = np.concatenate([facts.subject, facts.object])
-    object = np.concatenate([facts.object, facts.subject])
-    relation = np.concatenate([facts.relation, facts.relation + np.int32(num_relations)])
-    time, fact = np.concatenate([facts.time, facts.time]), np.concatenate([ids, ids])
-    if entities is not None:
-        wanted = np.zeros(num_entities, bool)
-        wanted[entities] = True
-        mine = wanted[subject]
-        subject, object, relation, time, fact = (c[mine] for c in (subject, object, relation, time, fact))
-    detail = relation.astype(np.int64) * num_entities + object
-    moment = time.astype(np.int64) - (int(time.min()) if len(time) else 0)
-    span = int(moment.max()) + 1 if len(time) else 1
-    order = np.lexsort((detail, subject * np.int64(span) + moment))
-    subject, object, relation, time, fact = (c[order] for c in (subject, object, relation, time, fact))
-    # Positions already ascend in (time, object) inside a segment: a stable sort by relation keeps that.
-    by_relation = np.argsort(subject * np.int64(2 * num_relations) + relation, kind="stable").astype(np.int32)
-    columns = {"relation": relation, "object": object, "time": time, "fact": fact, "by_relation": by_relation}
-    return columns, np.bincount(subject, minlength=num_entities).astype(np.int64)
 
 
 def _without(facts: Facts, ids: npt.NDArray[np.int32], hidden: Facts) -> tuple[Facts, npt.NDArray[np.int32]]:
