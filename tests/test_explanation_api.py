@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,6 +16,7 @@ import xerte
 from xerte.api.explain import Explanation
 from xerte.api.model import Model
 from xerte.cli import app
+from xerte.cli.ranking import standing
 from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
@@ -293,12 +295,25 @@ def test_the_command_tells_why(folder: str, model: Model, tmp_path: Path) -> Non
     assert f"  {told.evidence[0].share:>6.1%}  {told.evidence[0].sentence}\n" in text
     assert f"  {told.paths[0].share:>6.1%}  {told.paths[0].sentence}\n" in text
     assert "Ann, 2024-01-12: the question" in text
-    assert "Seen, and nothing to this answer:" in text
+    assert "Seen, but carried nothing to this answer:" in text
     assert "█" * 24 in text
     assert "\x1b" not in text
     assert len(nx.read_graphml(tmp_path / "g", force_multigraph=True)) == len(told.whole_graph.nodes)
     body = json.loads(run(*asked, "--json"))
     assert body == json.loads(json.dumps(told.to_json()))
+
+
+def test_an_answer_beyond_the_best_is_told_its_place(folder: str, model: Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    asked = ("explain", folder, *ASKED, "--model", str(tmp_path / "model"), "--device", "cpu", "--top", "1")
+    answers = model.forecast(*ASKED).answers
+    third = answers[2]
+    text = run(*asked, "--answer", third.entity)
+    assert f"{third.entity} stands at place 3 of {len(answers)}, with score {third.score:.4f}.\n" in text
+    assert "stands at place" not in run(*asked, "--answer", answers[0].entity)
+    assert "stands at place" not in run(*asked)
+    few = replace(model.forecast(*ASKED), answers=answers[:2])
+    assert standing(few, third.entity) == f"{third.entity} was not reached: it stands behind the 2 that were."
 
 
 def test_the_commands_suppose(folder: str, data: Dataset) -> None:

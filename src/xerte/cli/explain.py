@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.output import AsJson, print_json, print_table, print_text
-from xerte.cli.ranking import Given, Without, facts_of, print_ranking
+from xerte.cli.ranking import Given, Without, facts_of, print_ranking, standing
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 _BRANCHES = 5
 _FACTS = 10
+_DISMISSED = 20
 _LEAST = 0.0005
 """A share that rounds to 0.0 % is not shown."""
+_FAINT = 0.00005
+"""Nor is a branch that carried nothing and whose attention rounds to 0.0000."""
 
 
 def explain(
@@ -72,6 +75,10 @@ def explain(
         print_json(told.to_json(dismissed) | {key: changed[key] for key in ("original", "changes") if changed})
         return
     print_ranking(forecast, bars=True)
+    if answer is not None and answer not in [one.entity for one in forecast.answers]:
+        everybody = chosen.dataset.num_entities
+        whole = chosen.forecast(subject, relation, time, everybody, object=object, without=hidden, given=supposed)
+        print_text(standing(whole, answer))
     _tell(told, dismissed)
     if graphml is not None:
         print_text(f"The graph is in {graphml}.")
@@ -100,13 +107,24 @@ def _tell(told: "Explanation", dismissed: bool) -> None:
         if told.rest >= _LEAST:
             print_text(f"  {told.rest:>6.1%}  came by other ways")
     if dismissed:
-        rows = [
-            (one.sentence, f"step {one.step}, {'pruned' if one.pruned else 'led elsewhere'}", f"{one.contribution:.4f}")
-            for one in told.dismissed
-        ]
-        print_table("Seen, and nothing to this answer:", ("fact", "what became of it", "contribution"), rows, left=2)
+        _print_dismissed(told)
     if told.graph.nodes:
         _print_tree(told.graph)
+
+
+def _print_dismissed(told: "Explanation") -> None:
+    """What was noticed most; a graph may have seen hundreds of facts, nearly all of them for nothing."""
+    rows = [
+        (one.sentence, f"step {one.step}, {'pruned' if one.pruned else 'led elsewhere'}", _small(one.contribution))
+        for one in told.dismissed[:_DISMISSED]
+    ]
+    print_table("Seen, but carried nothing to this answer:", ("fact", "what became of it", "attention"), rows, left=2)
+    if len(told.dismissed) > _DISMISSED:
+        print_text(f"and {len(told.dismissed) - _DISMISSED:,} more: --json --dismissed has them all")
+
+
+def _small(contribution: float) -> str:
+    return f"{contribution:.4f}" if contribution >= _FAINT else "< 0.0001"
 
 
 def _print_tree(graph: "Graph") -> None:
@@ -122,6 +140,7 @@ def _print_tree(graph: "Graph") -> None:
         if edge.sentence:
             outgoing.setdefault(edge.source, {}).setdefault(edge.sentence, []).append(edge)
     _grow(tree, root.id, outgoing, set())
+    print_text("The graph: share of the answer's score (– for none), fact, attention it was given")
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(tree)
 
 
@@ -133,11 +152,13 @@ def _grow(tree: "Tree", node: int, outgoing: "dict[int, dict[str, list[Edge]]]",
         for text, edges in outgoing.get(node, {}).items()
     ]
     weighed.sort(key=lambda row: (-row[0], -row[1], row[2]))
-    for share, contribution, text, target in weighed[:_BRANCHES]:
+    shown = [row for row in weighed if row[0] >= _LEAST or row[1] >= _FAINT][:_BRANCHES]
+    for share, contribution, text, target in shown:
         label = Text(f"{share:>6.1%}  {text}" if share else f"     –  {text}", "bold" if share else "dim")
-        branch = tree.add(label.append(f"  ({contribution:.4f})", "dim"))
+        again = "  goes on as above" if target in seen and target in outgoing else ""
+        branch = tree.add(label.append(f"  ({_small(contribution)}){again}", "dim"))
         if target not in seen:
             seen.add(target)
             _grow(branch, target, outgoing, seen)
-    if len(weighed) > _BRANCHES:
-        tree.add(Text(f"and {len(weighed) - _BRANCHES} more", "dim"))
+    if len(weighed) > len(shown):
+        tree.add(Text(f"and {len(weighed) - len(shown)} more", "dim"))

@@ -56,5 +56,17 @@ def _change(change: "Change") -> tuple[object, ...]:
     return place, change.entity, *scores
 
 
+def standing(forecast: "Forecast", entity: str) -> str:
+    """Where an answer stands that is not among the best."""
+    for place, answer in enumerate(forecast.answers, 1):
+        if answer.entity == entity and answer.reached:
+            return f"{entity} stands at place {place:,} of {len(forecast.answers):,}, with score {answer.score:.4f}."
+    return f"{entity} was not reached: it stands behind the {len(forecast.answers):,} that were."
+
+
 def _bar(score: float, best: float) -> str:
-    return "█" * max(1, round(_WIDTH * score / best)) if score > 0 and best > 0 else ""
+    """In eighths of a block; what has any score has at least one of them."""
+    if score <= 0 or best <= 0:
+        return ""
+    whole, rest = divmod(max(1, round(8 * _WIDTH * score / best)), 8)
+    return "█" * whole + " ▏▎▍▌▋▊▉"[rest].strip()
