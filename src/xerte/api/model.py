@@ -268,18 +268,17 @@ class Model:
         """What a reader should know about each question."""
         data, calendar = self.dataset, self.dataset.calendar
         start, stop = self.history.prior(queries.subject, queries.time)
-        prior, seen = (stop - start).tolist(), data.seen_in_train()
-        relation_seen = np.isin(np.arange(data.num_relations), data.split(Split.TRAIN).relation)
-        last = int(data.facts.time.max()) if len(data.facts) else 0
+        prior, relation_seen, last = (stop - start).tolist(), data.relations_seen_in_train(), data.last_time
+        seen = self._seen(queries.subject, start, stop)
         notes: list[tuple[str, ...]] = []
-        columns = (queries.subject, queries.relation % data.num_relations, queries.time)
+        columns = (queries.relation % data.num_relations, queries.time)
         for question, count, known, relation, time in zip(
-            asked, prior, *(column.tolist() for column in columns), strict=True
+            asked, prior, seen, *(column.tolist() for column in columns), strict=True
         ):
             lines = []
             if not count:
                 lines.append(f"no prior facts: nothing is known of {question.known} before {question.time}")
-            if not seen[known]:
+            if not known:
                 lines.append(f"{question.known} is in no training fact")
             if not relation_seen[relation]:
                 lines.append(f"{data.relations[relation]} is in no training fact")
@@ -290,6 +289,19 @@ class Model:
                 )
             notes.append(tuple(lines))
         return notes
+
+    def _seen(self, entity: Tensor, start: Tensor, stop: Tensor) -> list[bool]:
+        """Whether a training fact names each entity, given the range of its prior edges.
+
+        Mostly its earliest edge is one, and nothing grows with the history; otherwise all training facts are asked.
+        """
+        first = torch.nonzero(start < stop)[:, 0]
+        seen = torch.zeros_like(start, dtype=torch.bool)
+        seen[first] = self.history.edges(start[first]).fact < self.dataset.sizes[0]
+        if not bool(seen.all()):
+            seen |= torch.from_numpy(self.dataset.seen_in_train()).to(seen.device)[entity]
+        found: list[bool] = seen.tolist()
+        return found
 
 
 def evaluate(

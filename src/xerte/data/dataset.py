@@ -7,10 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from xerte.data.calendar import Calendar
-from xerte.data.facts import Facts
+from xerte.data.facts import Facts, Ids
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.types import Split
+
+Seen = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+_ROWS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,27 @@ class Dataset:
         """The facts of one split, in time order."""
         return self.facts[self.rows(split)]
 
-    def seen_in_train(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    @property
+    def last_time(self) -> int:
+        """The latest fact's time; 0 where there is none. Splits are in time order: nothing needs to be searched."""
+        return max((int(part.time[-1]) for part in map(self.split, Split) if len(part)), default=0)
+
+    def seen_in_train(self) -> Seen:
         """For every entity, whether a training fact names it."""
         train = self.split(Split.TRAIN)
-        seen = np.zeros(self.num_entities, bool)
-        seen[train.subject] = True
-        seen[train.object] = True
-        return seen
+        return _seen(self.num_entities, (train.subject, train.object))
+
+    def relations_seen_in_train(self) -> Seen:
+        """For every relation, whether a training fact has it."""
+        return _seen(self.num_relations, (self.split(Split.TRAIN).relation,))
+
+
+def _seen(size: int, columns: tuple[Ids, ...]) -> Seen:
+    """Which of the ids 0 … size - 1 occur; reads no further than to the row where all have."""
+    seen = np.zeros(size, bool)
+    for start in range(0, len(columns[0]), _ROWS_AT_ONCE):
+        for column in columns:
+            seen[column[start : start + _ROWS_AT_ONCE]] = True
+        if seen.all():
+            break
+    return seen
