@@ -42,7 +42,7 @@ export function curves(
       const target = layout.places.get(link.target);
       if (!source || !target) return;
       const ends = [source, target].map((end) => ({ ...end, radius: radius(end) })) as [Place, Place];
-      made.set(link.id, curve(...ends, place - (group.length - 1) / 2, layout.scale.row));
+      made.set(link.id, curve(...ends, place - (group.length - 1) / 2, Math.min(layout.scale.row, 110)));
     });
   }
   return made;

@@ -24,7 +24,7 @@ export interface Emphasis {
 }
 
 /** How much of its colour something keeps before the paper. Colours are mixed: many see-through layers are slow. */
-const STRENGTH: Readonly<Record<Standing, number>> = { present: 1, fading: 0.3, absent: 0 };
+const STRENGTH: Readonly<Record<Standing, number>> = { present: 1, fading: 0.45, absent: 0 };
 const BACK = 0.2;
 const MARGIN = 18;
 
@@ -73,7 +73,7 @@ function links(
   return order.flatMap((link) => {
     const way = ways.get(link.id);
     if (!way) return [];
-    const dark = 0.16 + 0.84 * Math.sqrt(contribution(link) / strongest);
+    const dark = 0.2 + 0.8 * Math.sqrt(contribution(link) / strongest);
     const stroke = mixed(theme.paper, theme.ink, dark * strength(link.id));
     const width = 1 + 3 * Math.sqrt(share(link));
     const { body, head } = arrow(way, width);

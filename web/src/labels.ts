@@ -21,6 +21,8 @@ export interface Label {
 
 export const LINE = 1.18;
 const ASCENT = 0.86;
+/** After how many columns a row's name is repeated. */
+const AGAIN = 7;
 
 export function overlap(a: Box, b: Box): boolean {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -133,6 +135,14 @@ export function placed(
     } as const;
     const x = first.x - first.radius - 7;
     offer({ ...base, anchor: "end", x, y: lane.y + scale.name * 0.35 });
+    // Who looks at the recent end of a long row should not have to follow it back to its name.
+    let named = first.x;
+    for (const { node, x, radius } of lane.nodes.slice(1)) {
+      if (node.id === 0 || x - named < AGAIN * scale.column) continue;
+      const key = `name ${lane.entity} ${String(node.id)}`;
+      offer({ ...base, key, bold: false, anchor: "end", x: x - radius - 7, y: lane.y + scale.name * 0.35 });
+      named = x;
+    }
   }
   const axis = layout.bottom + 34;
   for (const column of layout.columns.toReversed())

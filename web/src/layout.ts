@@ -59,6 +59,9 @@ const ROOMY: Scale = { row: 118, column: 128, radius: 27, least: 6, name: 15, sm
 const USUAL: Scale = { row: 60, column: 84, radius: 20, least: 4.5, name: 13, small: 11, letters: 32 };
 const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26 };
 
+/** The largest distance of rows, however few there are. */
+const ROOMIEST = 150;
+
 export function scaleFor(count: number): Scale {
   if (count <= 12) return ROOMY;
   return count <= 60 ? USUAL : DENSE;
@@ -83,9 +86,19 @@ export function nodesOf(story: Story, links: readonly Link[]): Node[] {
   return story.nodes.filter((node) => ids.has(node.id));
 }
 
-export function layOut(story: Story, links: readonly Link[], answer: string | null, measure: Measure): Layout {
+/**
+ * @param aspect width by height that is to be filled: where there are few rows, they lie further apart.
+ */
+export function layOut(
+  story: Story,
+  links: readonly Link[],
+  answer: string | null,
+  measure: Measure,
+  aspect: number,
+): Layout {
   const nodes = nodesOf(story, links);
-  const scale = scaleFor(nodes.length);
+  const usual = scaleFor(nodes.length);
+  let scale = usual;
   const byTime = columns(
     nodes.map((node) => node.time),
     scale.column,
@@ -129,6 +142,9 @@ export function layOut(story: Story, links: readonly Link[], answer: string | nu
     taken.set(row, [...(taken.get(row) ?? []), [from, to]]);
   }
   const rows = [...new Set(rowOf.values())].toSorted((a, b) => a - b);
+  const whole = (byTime.at(-1)?.x ?? 0) + 3 * scale.column;
+  const room = (whole / aspect - 2 * scale.radius - 70) / Math.max(1, rows.length - 1);
+  scale = { ...scale, row: Math.max(usual.row, Math.min(ROOMIEST, room)) };
   const yOf = new Map(rows.map((row, place) => [row, place * scale.row]));
   const places = new Map<number, Place>();
   const lanes = order.map(([entity, group]) => {

@@ -2,6 +2,7 @@
 import { curves } from "./curve";
 import { bounds, draw, type Scene } from "./draw";
 import type { Story } from "./document";
+import { legend } from "./legend";
 import { layOut, nodesOf } from "./layout";
 import { placed } from "./labels";
 import { markup, shape } from "./shape";
@@ -12,10 +13,10 @@ import { chosen, frames, moment, peak, shareOf, type Choice } from "./view";
 /** How many relations are written on their lines, by how many nodes there are. */
 const written = (nodes: number): number => (nodes <= 60 ? 60 : 24);
 
-export function sceneOf(story: Story, choice: Choice, measure: Measure): Scene {
+export function sceneOf(story: Story, choice: Choice, measure: Measure, aspect: number): Scene {
   const links = chosen(story, choice);
   const candidate = story.candidates[choice.candidate];
-  const layout = layOut(story, links, candidate?.entity ?? null, measure);
+  const layout = layOut(story, links, candidate?.entity ?? null, measure, aspect);
   const ways = curves(links, layout);
   const { query } = story;
   const known = query.subject === "?" ? query.object : query.subject;
@@ -32,18 +33,19 @@ export function sceneOf(story: Story, choice: Choice, measure: Measure): Scene {
   return { story, layout, links, labels, candidate };
 }
 
+/** Of a figure, unless there is too much in it: as wide as a page of a paper, and half as high. */
+const ASPECT = 2;
+
 /** A whole SVG document of the last moment, for papers. */
 export function figure(story: Story, choice: Choice, theme: Theme, measure: Measure): string {
-  const scene = sceneOf(story, choice, measure);
+  const scene = sceneOf(story, choice, measure, ASPECT);
   const last = frames(story.steps).at(-1) ?? { kind: "initialise", step: 0 };
-  const { x, y, width, height } = bounds(scene);
+  const box = bounds(scene);
+  const key = legend(scene, theme, measure, box.x + 18, box.y + box.height + 4);
+  const [x, y, width, height] = [box.x, box.y, Math.max(box.width, key.width + 36), box.height + 18].map(Math.round);
   const paper = shape("rect", { x, y, width, height, fill: theme.paper });
-  const set = {
-    xmlns: "http://www.w3.org/2000/svg",
-    viewBox: [x, y, width, height].map((one) => Math.round(one)).join(" "),
-    width: Math.round(width),
-    height: Math.round(height),
-  };
+  const set = { xmlns: "http://www.w3.org/2000/svg", viewBox: [x, y, width, height].join(" "), width, height };
   const now = moment(story, scene.links, last);
-  return markup(shape("svg", set, [paper, ...draw(scene, now, theme)]));
+  const keys = shape("g", { class: "legend" }, key.shapes);
+  return markup(shape("svg", set, [paper, ...draw(scene, now, theme), keys]));
 }

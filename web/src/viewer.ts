@@ -159,7 +159,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     least.value = String(LEASTS.indexOf(choice.least));
     leastText.textContent = toldLeast(choice.least);
     pruned.checked = choice.pruned;
-    scene = sceneOf(story, choice, measure);
+    scene = sceneOf(story, choice, measure, aspect());
     hovered = null;
     if (!scene.layout.places.has(current)) current = 0;
     if (pinned && !shown(pinned)) pinned = null;
@@ -167,6 +167,11 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     list();
     fit();
   }
+
+  const aspect = (): number => {
+    const { width, height } = stage.getBoundingClientRect();
+    return width > 0 && height > 0 ? width / height : 1.6;
+  };
 
   const shown = (spot: NonNullable<Spot>): boolean =>
     spot.kind === "node" ? scene.layout.places.has(spot.id) : scene.links.some((link) => link.id === spot.id);
@@ -267,7 +272,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
   }
 
   /** All of it where that stays legible; otherwise the end of it, where the question is. */
-  function fit(smallest = 0.55): void {
+  function fit(smallest = 0.75): void {
     const { width, height } = stage.getBoundingClientRect();
     if (width === 0 || height === 0) return;
     const box = bounds(scene);

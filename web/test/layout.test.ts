@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { curves } from "../src/curve";
+import { unpack } from "../src/document";
+import { overlap } from "../src/labels";
+import { columns } from "../src/layout";
+import { figure, sceneOf } from "../src/scene";
+import { byTable } from "../src/text";
+import { LIGHT } from "../src/theme";
+import { made, SMALL } from "./made";
+
+const ALL = { candidate: 0, least: 0, pruned: true };
+
+test("columns lie in the order of time; a longer gap is wider, but not in proportion", () => {
+  const found = columns(["2024-01-10", "2024-01-09", "2023-01-09", "2024-01-10"], 100);
+  expect(found.map(({ time }) => time)).toEqual(["2023-01-09", "2024-01-09", "2024-01-10"]);
+  const [a = 0, b = 0, c = 0] = found.map(({ x }) => x);
+  expect(c - b).toBe(100);
+  expect(b - a).toBe(200);
+});
+
+describe.each([5, 50, 500])("%i nodes", (count) => {
+  const story = unpack(made(count));
+  const scene = sceneOf(story, ALL, byTable, 1.6);
+  const places = [...scene.layout.places.values()];
+
+  test("all are there, and time runs to the right with the question at its end", () => {
+    expect(places).toHaveLength(count);
+    const x = new Map(places.map(({ node, x }) => [node.time, x]));
+    const times = [...x.keys()].sort();
+    const along = times.map((time) => x.get(time) ?? NaN);
+    expect(along).toEqual(along.toSorted((a, b) => a - b));
+    expect(scene.layout.places.get(0)?.x).toBe(Math.max(...along));
+  });
+
+  test("no label lies on another or on a node", () => {
+    const boxes = scene.labels.map(({ box, key }) => ({ box, key }));
+    const nodes = places.map(({ x, y, radius, node }) => ({
+      box: { x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius },
+      key: `node ${String(node.id)}`,
+    }));
+    const clashes = boxes.flatMap((one, place) =>
+      [...boxes.slice(place + 1), ...nodes]
+        .filter((other) => overlap(one.box, other.box))
+        .map(({ key }) => [one.key, key]),
+    );
+    expect(clashes).toEqual([]);
+  });
+
+  test("no node lies on another", () => {
+    const clashes = places.flatMap((one, place) =>
+      places
+        .slice(place + 1)
+        .filter((other) => Math.hypot(one.x - other.x, one.y - other.y) < one.radius + other.radius),
+    );
+    expect(clashes).toEqual([]);
+  });
+
+  test("every entity keeps to one row and is named", () => {
+    const named = new Set(scene.labels.filter(({ kind }) => kind === "name").map(({ of }) => of));
+    for (const lane of scene.layout.lanes) {
+      expect(new Set(lane.nodes.map(({ y }) => y)).size).toBe(1);
+      if (lane.nodes[0]?.node.id !== 0) expect(named).toContain(lane.entity);
+    }
+  });
+
+  test("it is drawn the same every time", () => {
+    expect(figure(story, ALL, LIGHT, byTable)).toBe(figure(unpack(made(count)), ALL, LIGHT, byTable));
+  });
+});
+
+test("an arrow ends at the rim of the earlier node and starts at the later one", () => {
+  const story = unpack(SMALL);
+  const { layout, links } = sceneOf(story, ALL, byTable, 1.6);
+  const ways = curves(links, layout);
+  for (const link of links) {
+    const way = ways.get(link.id);
+    const [source, target] = [layout.places.get(link.source), layout.places.get(link.target)];
+    if (!way || !source || !target) throw new Error("a link has no way");
+    expect(target.x).toBeLessThan(source.x);
+    expect(Math.hypot(way.to.x - target.x, way.to.y - target.y)).toBeCloseTo(target.radius + 2.5);
+    expect(Math.hypot(way.from.x - source.x, way.from.y - source.y)).toBeCloseTo(source.radius + 1.5);
+  }
+});
