@@ -194,6 +194,8 @@ def test_curves_areas_and_ratios_by_hand() -> None:
     assert ratio.score_interval.low == pytest.approx(2)  # both draws the second question
     assert ratio.score_interval.high == pytest.approx(6)
     assert ratio.mrr == np.inf  # no control cost a rank
+    risen = Ratio.of([trial(0, 0.5, 0.1, 0.6)], 0, 5)
+    assert (risen.score, risen.change) == pytest.approx((np.inf, 4))  # the control made it 0.1 better, not worse
     assert ratio.to_json()["mrr"] is None
     only_unfair = Curves.of(trials[2:], (5,)).to_json()
     assert (only_unfair["questions"], only_unfair["score_fall"], only_unfair["areas"]["mrr_fall"]) == (

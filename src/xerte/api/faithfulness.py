@@ -195,7 +195,7 @@ class _Draw:
 
     def causes(self, examiner: Examiner) -> dict[str, Recall] | None:
         """On the embedded world: every question of the split about a caused event that is answered right."""
-        world = _world_of(self._model)
+        world = world_of(self._model)
         if world is None:
             return None
         event = self._rows.start + np.arange(len(self._order)) // 2
@@ -211,7 +211,7 @@ class _Draw:
         return coroner.groups(found)
 
 
-def _world_of(model: Model) -> World | None:
+def world_of(model: Model) -> World | None:
     """The embedded world, where it is what the model's dataset holds."""
     if model.dataset.name != "world":
         return None

@@ -14,6 +14,7 @@ from xerte.cli.evaluate import evaluate
 from xerte.cli.explain import explain
 from xerte.cli.faithfulness import faithfulness
 from xerte.cli.forecast import forecast
+from xerte.cli.gallery import gallery
 from xerte.cli.train import train
 from xerte.errors import XerteError
 
@@ -51,6 +52,7 @@ app.command()(evaluate)
 app.command()(forecast)
 app.command()(explain)
 app.command()(faithfulness)
+app.command()(gallery)
 app.command()(train)
 app.command()(demo)
 app.add_typer(bench, name="bench")

@@ -66,7 +66,7 @@ def faithfulness(
 
 
 def _print_curves(found: "Faithfulness") -> None:
-    one, times = found.curves, {ratio.k: ratio.score for ratio in found.ratios}
+    one, times = found.curves, {ratio.k: ratio.mrr for ratio in found.ratios}
     columns = zip(
         *(one.ks, one.questions, one.score, one.score_fall, one.score_fall_control),
         *(one.mrr_fall, one.mrr_fall_control, one.first, one.first_control),
@@ -74,8 +74,11 @@ def _print_curves(found: "Faithfulness") -> None:
     )
     print_table(
         "The k heaviest facts hidden, against k controls: how far the answer falls (score of 1, MRR in percent)",
-        ("k", "questions", "score", "fall", "control", "times", "MRR fall", "control", "still first", "control"),
-        [(k, n, *(f"{value:.3f}" for value in row[:3]), _times(times.get(k)), *row[3:]) for k, n, *row in columns],
+        ("k", "questions", "score", "fall", "control", "MRR fall", "control", "times", "still first", "control"),
+        [
+            (k, n, *(f"{value:.3f}" for value in row[:3]), *row[3:5], _times(times.get(k)), *row[5:])
+            for k, n, *row in columns
+        ],
     )
     areas = [one.area(name) for name in ("score_fall", "score_fall_control")]
     print_text(f"area under the falls of score, per fact hidden: evidence {areas[0]:.3f}, control {areas[1]:.3f}")

@@ -20,7 +20,8 @@ class Curves:
     Attributes:
         ks: how many facts were hidden or kept.
         questions: that have a control for each of their first k facts.
-        score_fall, score_fall_control: by how much the answer's score fell with the facts hidden.
+        score_fall, score_fall_control: by how much the answer's score fell with the facts hidden; below 0, it rose.
+        score_change, score_change_control: the same without its sign.
         mrr_fall, mrr_fall_control: the same of 1 / rank, in percent.
         first, first_control: percent of the answers that are still ranked first with the facts hidden.
         kept_score, kept_score_control: the answer's score over a history of these facts alone.
@@ -33,6 +34,8 @@ class Curves:
     score: tuple[float, ...]
     score_fall: tuple[float, ...]
     score_fall_control: tuple[float, ...]
+    score_change: tuple[float, ...]
+    score_change_control: tuple[float, ...]
     mrr_fall: tuple[float, ...]
     mrr_fall_control: tuple[float, ...]
     first: tuple[float, ...]
@@ -60,6 +63,7 @@ class Curves:
             hidden, kept = column(f"hidden{suffix}"), column(f"kept{suffix}")
             values |= {
                 f"score_fall{suffix}": mean(before[..., 0] - hidden[..., 0]),
+                f"score_change{suffix}": mean(np.abs(before[..., 0] - hidden[..., 0])),
                 f"mrr_fall{suffix}": mean(100 / before[..., 1] - 100 / hidden[..., 1]),
                 f"first{suffix}": mean(100.0 * (hidden[..., 1] == 1)),
                 f"kept_score{suffix}": mean(kept[..., 0]),
@@ -86,12 +90,15 @@ class Ratio:
     Attributes:
         k: facts hidden.
         score, mrr: mean fall over mean fall; infinite where hiding controls costs nothing.
-        score_interval, mrr_interval: percentile bootstrap, questions being resampled.
+        change: mean change of the score over mean change, whichever way it went.
+        score_interval, change_interval, mrr_interval: percentile bootstrap, questions being resampled.
     """
 
     k: int
     score: float
     score_interval: Interval
+    change: float
+    change_interval: Interval
     mrr: float
     mrr_interval: Interval
 
@@ -99,18 +106,19 @@ class Ratio:
     def of(trials: Sequence[Trial], at: int, k: int, seed: int = 0) -> "Ratio":
         """The ratio at the `at`-th k."""
         fair = [trial for trial in trials if trial.paired[at]]
-        falls = np.array([_falls(trial, at) for trial in fair]).reshape(len(fair), 2, 2)  # [Q, score | mrr, hidden]
+        falls = np.array([_falls(trial, at) for trial in fair]).reshape(len(fair), 3, 2)
         drawn = np.random.default_rng(seed).integers(len(fair), size=(RESAMPLES, len(fair)))
-        resampled = _quotient(falls[drawn].mean(1))
-        score, mrr = _quotient(falls.mean(0)[None])[0]
-        return Ratio(k, float(score), _interval(resampled[:, 0]), float(mrr), _interval(resampled[:, 1]))
+        resampled, ratios = _quotient(falls[drawn].mean(1)), _quotient(falls.mean(0))
+        score, change, mrr = ((float(ratios[place]), _interval(resampled[:, place])) for place in range(3))
+        return Ratio(k, *score, *change, *mrr)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary; null where a number is infinite."""
-        numbers = {name: finite(getattr(self, name)) for name in ("k", "score", "mrr")}
-        ranges = {name: getattr(self, name) for name in ("score_interval", "mrr_interval")}
-        return numbers | {
-            name: {end: finite(value) for end, value in vars(one).items()} for name, one in ranges.items()
+        return {
+            name: {end: finite(bound) for end, bound in vars(value).items()}
+            if isinstance(value, Interval)
+            else finite(value)
+            for name, value in vars(self).items()
         }
 
 
@@ -125,13 +133,12 @@ def _interval(resampled: Floats) -> Interval:
     return Interval(float(low), float(high), LEVEL)
 
 
-def _falls(trial: Trial, at: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """((score fall, its control's), (fall of 1 / rank, its control's))."""
+def _falls(trial: Trial, at: int) -> tuple[tuple[float, float], ...]:
+    """(with the evidence hidden, with its controls hidden) for the score, its change and 1 / rank."""
     before, hidden, control = trial.before, trial.hidden[at], trial.hidden_control[at]
-    return (
-        (before.score - hidden[0], before.score - control[0]),
-        (1 / before.rank - 1 / hidden[1], 1 / before.rank - 1 / control[1]),
-    )
+    score = before.score - hidden[0], before.score - control[0]
+    rank = 1 / before.rank - 1 / hidden[1], 1 / before.rank - 1 / control[1]
+    return score, (abs(score[0]), abs(score[1])), rank
 
 
 def _quotient(falls: Floats) -> Floats:

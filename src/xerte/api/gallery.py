@@ -1,0 +1,170 @@
+"""Cases worth looking at: the paper's own on ICEWS14, and events of the embedded world with their known causes."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xerte.api.explain import Explanation
+from xerte.api.faithfulness import world_of
+from xerte.api.model import Model
+from xerte.data.calendar import Tick
+from xerte.data.dataset import Dataset
+from xerte.data.world import World
+from xerte.data.world.rules import RULES
+from xerte.errors import InputError
+from xerte.experiment.reverse_update import every_reach
+from xerte.experiment.trace import commit
+from xerte.explanation.causes import Coroner
+from xerte.explanation.sentences import default_teller, sentence, when
+
+FORMAT = "xerte gallery 1"
+PAPER = ("Catherine Ashton", "Make a visit", "2014-11-09")
+SHOWN = ("visits", "rejects accusation of", "condemns", "threatens", "freezes assets of")
+"""Rules of the world: one hop, a reply, two hops, two hops that the model shortens, three hops."""
+MOST = 6
+_LEAST = 0.0005
+"""Less attention than that rounds to 0.0 %."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The graph after one step of the model.
+
+    Attributes:
+        step: 0 is the question alone.
+        seen, kept: edges sampled at this step, and those that survived pruning; self-loops count.
+        nodes: in the graph now.
+        attended: (entity, time, attention) of the nodes that hold most attention now.
+    """
+
+    step: int
+    seen: int
+    kept: int
+    nodes: int
+    attended: tuple[tuple[str, str, float], ...]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A question, what was forecast and why.
+
+    Attributes:
+        name: of its picture's file, without ending.
+        question: (subject, relation, date).
+        truth: what happened.
+        answers: (entity, score), best first.
+        evidence: (share, sentence), heaviest first.
+        causes: on the world, the facts that made it happen, told.
+        blamed: on the world, what the heaviest fact is to the event.
+        stages: step by step.
+    """
+
+    name: str
+    question: tuple[str, str, str]
+    truth: tuple[str, ...]
+    answers: tuple[tuple[str, float], ...]
+    evidence: tuple[tuple[float, str], ...]
+    causes: tuple[str, ...]
+    blamed: str
+    stages: tuple[Stage, ...]
+
+
+def write_gallery(model: Model, folder: Path) -> list[Path]:
+    """Draws every case of the model's dataset into a folder, with a JSON file from which pages are made.
+
+    Raises:
+        InputError: there are no cases for this dataset, or the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    world, written, exhibits = world_of(model), list[Path](), list[Exhibit]()
+    for name, question, event in _cases(model, world):
+        told = model.forecast(*question, top=MOST).explain()
+        picture = folder / f"{name}.svg"
+        told.to_svg(picture)
+        exhibits.append(_exhibit(name, question, told, model.dataset, world, event))
+        written.append(picture)
+    body: dict[str, Any] = {"format": FORMAT, "dataset": model.dataset.name, "model": model.source, "commit": commit()}
+    body |= {"exhibits": [asdict(one) for one in exhibits]}
+    if world is not None:
+        body["reverse_update"] = [asdict(one) for one in every_reach()]
+    page = folder / f"{model.dataset.name}.json"
+    part = page.with_suffix(f".{os.getpid()}.part")
+    part.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    part.replace(page)
+    return [*written, page]
+
+
+def _cases(model: Model, world: World | None) -> Iterator[tuple[str, tuple[str, str, str], int | None]]:
+    """(name, question, the event's row on the world)."""
+    if world is None and model.dataset.name != "icews14":
+        raise InputError(f"there are no cases of {model.dataset.name} to show: icews14 and world have some")
+    if world is None:
+        yield "icews14-visit", PAPER, None
+        return
+    evaluation, data = model.evaluate("test"), world.dataset
+    right = evaluation.fact[(evaluation.rank() == 1) & ~evaluation.subject_wanted & ~evaluation.recurring]
+    for effect in SHOWN:
+        number = next(place for place, rule in enumerate(RULES) if rule.effect == effect)
+        of_rule = right[world.causes.rule[right] == number]
+        if len(of_rule):
+            event = int(of_rule[0])
+            subject, date = int(data.facts.subject[event]), data.calendar.format(int(data.facts.time[event]))
+            yield f"world-{effect.replace(' ', '-')}", (data.entities[subject], effect, date), event
+
+
+def _exhibit(
+    name: str, question: tuple[str, str, str], told: Explanation, data: Dataset, world: World | None, event: int | None
+) -> Exhibit:
+    causes, blamed = tuple[str, ...](), ""
+    if world is not None and event is not None:
+        causes = tuple(_told(data, int(cause)) for cause in world.causes.of(event))
+        first = told.evidence[0]
+        blamed = Coroner(world).blamed(event, _row(data, (first.subject, first.relation, first.object, first.time)))
+    return Exhibit(
+        name=name,
+        question=question,
+        truth=_truth(data, question),
+        answers=tuple((answer.entity, round(answer.score, 4)) for answer in told.answers),
+        evidence=tuple((round(fact.share, 4), fact.sentence) for fact in told.evidence[:MOST]),
+        causes=causes,
+        blamed=str(blamed),
+        stages=tuple(_stages(told)),
+    )
+
+
+def _stages(told: Explanation) -> Iterator[Stage]:
+    graph = told.whole_graph
+    for step in range(len(graph.nodes[0].attention)):
+        edges = [edge for edge in graph.edges if edge.step == step]
+        there = [node for node in graph.nodes if node.kept and node.step <= step]
+        heaviest = sorted(there, key=lambda node: (-node.attention[step], node.id))[:3]
+        heaviest = [node for node in heaviest if node.attention[step] >= _LEAST]
+        attended = tuple((node.entity, node.time, round(node.attention[step], 4)) for node in heaviest)
+        yield Stage(step, len(edges), sum(edge.kept for edge in edges), len(there), attended)
+
+
+def _truth(data: Dataset, question: tuple[str, str, str]) -> tuple[str, ...]:
+    subject, relation, time = data.entities.id(question[0]), data.relations.id(question[1]), question[2]
+    columns = zip(data.facts.columns(), (subject, relation, None, data.calendar.parse(time)), strict=True)
+    here = np.all([column == value for column, value in columns if value is not None], axis=0)
+    return tuple(data.entities[int(object)] for object in data.facts.object[here])
+
+
+def _row(data: Dataset, fact: tuple[str, str, str, str]) -> int:
+    subject, relation, object, time = fact
+    ids = data.entities.id(subject), data.relations.id(relation), data.entities.id(object), data.calendar.parse(time)
+    found = np.all([column == value for column, value in zip(data.facts.columns(), ids, strict=True)], axis=0)
+    return int(np.flatnonzero(found)[0])
+
+
+def _told(data: Dataset, row: int) -> str:
+    subject, relation, object, time = (int(column[row]) for column in data.facts.columns())
+    names = data.entities[subject], data.relations[relation], data.entities[object]
+    date = data.calendar.format(time)
+    clause = default_teller().clause(*names, from_object=False)
+    return sentence(clause, when(date, data.calendar.tick is not Tick.STEP))
