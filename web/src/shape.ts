@@ -33,6 +33,8 @@ export function markup(one: Shape): string {
 
 const SVG = "http://www.w3.org/2000/svg";
 const KEY = "data-key";
+/** The attributes that were drawn; others, such as what can be focused, are left alone. */
+const drawn = new WeakMap<Element, readonly string[]>();
 
 /** Makes an element's children those of the tree; elements of the same key stay, so that changes can be seen to pass. */
 export function patch(parent: Element, children: readonly Shape[]): void {
@@ -43,7 +45,8 @@ export function patch(parent: Element, children: readonly Shape[]): void {
     const old = had.get(key);
     const element = old?.tagName === child.tag ? old : document.createElementNS(SVG, child.tag);
     const set: Record<string, string | number | undefined> = { ...child.set, [KEY]: key };
-    for (const { name } of [...element.attributes]) if (set[name] === undefined) element.removeAttribute(name);
+    for (const name of drawn.get(element) ?? []) if (set[name] === undefined) element.removeAttribute(name);
+    drawn.set(element, Object.keys(set));
     for (const [name, value] of Object.entries(set)) {
       if (value !== undefined && element.getAttribute(name) !== written(value))
         element.setAttribute(name, written(value));

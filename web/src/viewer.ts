@@ -187,9 +187,8 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     };
     side.replaceChildren(
       candidates(story, choice.candidate, group, act),
-      element("h2", {}, ["Pointed at"]),
-      detail,
       evidence(story, choice.candidate, pinned, act),
+      detail,
     );
   }
 

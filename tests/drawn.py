@@ -1,0 +1,61 @@
+"""Graphs of any size to draw, made by rule."""
+
+from typing import Any
+
+import numpy as np
+
+from xerte.explanation.named import Edge, Graph, Node
+from xerte.explanation.picture import Candidate, document
+
+QUESTION = {"subject": "Catherine Ashton", "relation": "Make a visit", "time": "2014-11-09", "object": "?"}
+RELATIONS = ("Express intent to meet or negotiate", "Consult", "Host a visit", "Make statement")
+
+
+def day(back: int) -> str:
+    return str(np.datetime64("2014-11-09") - back)
+
+
+def graph(count: int, kept: int = 40, entities: int | None = None) -> Graph:
+    """`count` nodes in two steps: the first `kept` were kept, the others pruned; a node is older than its source."""
+    rng = np.random.default_rng(count)
+    names = [f"Entity number {one} of the world" for one in range(entities or max(3, count // 3))]
+    nodes = [Node(0, QUESTION["subject"], QUESTION["time"], 0, (1.0, 0.4, 0.0), True)]
+    edges, age, taken = [], [0], set[tuple[str, int]]()
+    while len(nodes) < count:
+        id = len(nodes)
+        source = int(rng.integers(1, min(id, 12))) if id > 4 and rng.random() < 0.5 else 0
+        back, entity = age[source] + 1 + int(rng.integers(min(90, 3 + count))), names[int(rng.integers(len(names)))]
+        if (entity, back) in taken:
+            continue
+        taken.add((entity, back))
+        age.append(back)
+        stays = id < kept
+        step = 1 if source == 0 else 2
+        attention = (0.0, 1 / (id + 1), 1 / (id + 2)) if stays else (0.0, 0.0, 0.0)
+        nodes.append(Node(id, entity, day(back), step, attention, stays))
+        relation = RELATIONS[id % len(RELATIONS)]
+        edges.append(
+            Edge(
+                source=source,
+                target=id,
+                subject=nodes[source].entity,
+                relation=relation,
+                object=entity,
+                time=day(back),
+                step=step,
+                attention=0.5,
+                contribution=1 / (id + 1),
+                share=(0.5**id if id < 30 else 1e-8) if stays else 0.0,
+                kept=stays,
+                sentence=f"On {day(back)}, {nodes[source].entity} did {relation} to {entity}.",
+            )
+        )
+    return Graph(tuple(nodes), tuple(edges))
+
+
+def drawn(count: int) -> dict[str, Any]:
+    """A picture's document with two candidates."""
+    made = graph(count)
+    first, second = made.nodes[1].entity, made.nodes[2].entity
+    answers = [{"entity": first, "score": 0.6, "reached": True}, {"entity": second, "score": 0.3, "reached": True}]
+    return document(QUESTION, "xerte", answers, [Candidate(first, made, (), ()), Candidate(second, made, (), ())])

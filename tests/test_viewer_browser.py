@@ -1,0 +1,280 @@
+"""The viewer in a real browser: what is seen, and what mouse, keys and hostile names do to it."""
+
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from drawn import drawn, graph
+from xerte.explanation import page
+from xerte.explanation.picture import Candidate, document
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = os.environ.get("XERTE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: install it, or name one in XERTE_CHROMIUM"),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page of a document in a browser, with everything that went wrong in it."""
+
+    def __init__(self, browser: "Browser", path: Path, document: dict[str, Any], **context: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1400, "height": 860}, offline=True, **context)
+        self.page: Page = self.context.new_page()
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
+        self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        path.write_text(page.page(document), "utf-8")
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector(".node")
+        self.page.add_style_tag(content="* { transition: none }")
+
+    def slide(self, label: str, value: int) -> None:
+        self.page.get_by_label(label, exact=True).evaluate(
+            "(one, value) => { one.value = value; one.dispatchEvent(new Event('input')) }", value
+        )
+
+    def strong(self, kind: str) -> int:
+        """How many nodes or links can be seen."""
+        return self.page.locator(f".{kind}:not([opacity='0'])").count()
+
+
+@pytest.fixture
+def opened(browser: "Browser", tmp_path: Path) -> Iterator[Any]:
+    pages: list[Opened] = []
+
+    def open_(document: dict[str, Any], **context: Any) -> Opened:
+        pages.append(Opened(browser, tmp_path / f"{len(pages)}.html", document, **context))
+        return pages[-1]
+
+    yield open_
+    for one in pages:
+        assert one.wrong == []
+        assert all(url.startswith(("file:", "blob:")) for url in one.asked)
+        one.context.close()
+
+
+@pytest.mark.parametrize("count", [5, 50, 500])
+def test_labels_do_not_overlap_as_the_browser_measures_them(opened: Any, count: int) -> None:
+    one = opened(drawn(count))
+    one.slide("Least share of the score", 0)
+    one.page.get_by_label("and what was pruned").check()
+    assert one.page.locator(".node").count() == count
+    boxes = one.page.locator(".label").evaluate_all(
+        """all => all.map(one => { const box = one.getBoundingClientRect();
+           return [one.textContent, box.left, box.top, box.right, box.bottom] })"""
+    )
+    assert len(boxes) > {5: 6, 50: 40, 500: 120}[count]
+    clashes = [
+        (a[0], b[0])
+        for a, b in itertools.combinations(boxes, 2)
+        if min(a[3], b[3]) - max(a[1], b[1]) > 0.5 and min(a[4], b[4]) - max(a[2], b[2]) > 0.5
+    ]
+    assert clashes == []
+
+
+def test_time_runs_to_the_right_sizes_are_attention_and_one_colour_marks_question_and_answer(opened: Any) -> None:
+    one = opened(drawn(12))
+    one.slide("Least share of the score", 0)
+    seen = one.page.locator(".node").evaluate_all(
+        """all => all.map(one => { const disc = one.querySelector('[data-key=disc]'), box = disc.getBoundingClientRect();
+           return [Number(one.dataset.node), (box.left + box.right) / 2, disc.r.baseVal.value, disc.getAttribute('fill')] })"""
+    )
+    made = graph(12)
+    x = {made.nodes[id].time: at for id, at, _, _ in seen}
+    assert [time for time, _ in sorted(x.items(), key=lambda pair: pair[1])] == sorted(x)
+    assert max(x, key=lambda time: x[time]) == made.nodes[0].time
+    radius = {id: r for id, _, r, _ in seen}
+    assert [radius[id] for id in range(1, 12)] == sorted((radius[id] for id in range(1, 12)), reverse=True)
+    accent = {id for id, _, _, fill in seen if fill == seen[0][3]}
+    assert accent == {0} | {node.id for node in made.nodes if node.entity == made.nodes[1].entity}
+
+
+def test_darker_lines_contributed_more_and_heads_are_at_the_earlier_node(opened: Any) -> None:
+    one = opened(drawn(5))
+    one.slide("Least share of the score", 0)
+    lines = one.page.locator(".link").evaluate_all(
+        """all => all.map(one => { const body = one.querySelector('[data-key=body]'), head = one.querySelector('[data-key=head]');
+           const from = body.getPointAtLength(0), box = head.getBBox();
+           return [Number(one.dataset.link), parseInt(body.getAttribute('stroke').slice(1, 3), 16), from.x, box.x] })"""
+    )
+    by_contribution = [darkness for _, darkness, _, _ in sorted(lines)]
+    assert by_contribution == sorted(by_contribution)
+    assert len(set(by_contribution)) == 4
+    assert all(head < start for _, _, start, head in lines)
+
+
+def test_the_replay_starts_at_the_question_expands_and_lets_the_pruned_fade(opened: Any) -> None:
+    one = opened(drawn(60))
+    one.slide("Least share of the score", 0)
+    counts, told = [], []
+    edges = graph(60).edges
+    for place in range(5):
+        one.slide("Moment of the replay", place)
+        counts.append((one.strong("node"), one.strong("link"), one.page.locator(".link [stroke-dasharray]").count()))
+        told.append(one.page.locator(".replay output").inner_text())
+    first = [edge for edge in edges if edge.step == 1]
+    second = [edge for edge in edges if edge.step == 2]
+    kept, cut = [edge for edge in first if edge.kept], [edge for edge in first if not edge.kept]
+    dropped = [edge for edge in second if not edge.kept]
+    assert cut
+    assert dropped
+    assert counts == [
+        (1, 0, 0),
+        (1 + len(first), len(first), 0),
+        (1 + len(first), len(first), len(cut)),
+        (1 + len(kept) + len(second), len(kept) + len(second), 0),
+        (60, 59, len(cut) + len(dropped)),
+    ]
+    assert told[0] == "Start at the question"
+    assert told[4] == "Step 2: prune, and answer"
+
+
+def test_hover_and_click_tell_the_fact_its_date_and_its_share(opened: Any) -> None:
+    one = opened(drawn(5))
+    edge = graph(5).edges[0]
+    one.page.locator(".fact").first.click()
+    one.page.mouse.move(5, 5)
+    detail = one.page.locator(".detail").inner_text()
+    assert edge.sentence in detail
+    assert str(edge.time) in detail
+    assert "carried 50.0 % of" in detail
+    assert "contribution 0.50 in step 1" in detail
+    one.page.locator("[data-node='1'] [data-key=disc]").hover()
+    assert f"{graph(5).nodes[1].entity}, {graph(5).nodes[1].time}" in one.page.locator(".tip").inner_text()
+    one.page.mouse.move(5, 5)
+    assert edge.sentence in one.page.locator(".detail").inner_text()
+
+
+def test_another_candidate_shows_its_own_evidence(opened: Any) -> None:
+    made = graph(8, entities=5)
+    none = tuple(type(edge)(**(vars(edge) | {"share": float(edge.target == 5)})) for edge in made.edges)
+    other = made.nodes[5].entity
+    both = [Candidate(made.nodes[1].entity, made, (), ()), Candidate(other, type(made)(made.nodes, none), (), ())]
+    answers = [{"entity": one.entity, "score": 0.5, "reached": True} for one in both]
+    one = opened(document(drawn(5)["query"], "xerte", answers, both))
+    one.page.get_by_role("radio").nth(1).check()
+    facts = one.page.locator(".fact").all_inner_texts()
+    assert [fact.split()[0] for fact in facts] == ["100.0"]
+    assert made.edges[4].sentence in facts[0]
+    assert one.page.get_by_role("heading", name="Why").inner_text().lower() == f"why {other}?".lower()
+
+
+def test_the_filter_takes_away_what_carried_little(opened: Any) -> None:
+    one = opened(drawn(20))
+    one.slide("Least share of the score", 7)  # at least 10 %: shares are 1/2, 1/4, 1/8, 1/16, …
+    heavy = {edge.target for edge in graph(20).edges if edge.share >= 0.1}
+    shown = {int(id) for id in one.page.locator(".node").evaluate_all("all => all.map(one => one.dataset.node)")}
+    assert heavy <= shown
+    assert len(shown) <= len(heavy) + 2
+    assert one.page.get_by_label("Least share of the score").get_attribute("aria-valuetext") == "at least 10 % of the score"
+
+
+def test_keys_walk_the_nodes_hold_one_and_let_go(opened: Any) -> None:
+    one = opened(drawn(5))
+    one.slide("Least share of the score", 0)
+    one.page.locator("[data-node='0']").focus()
+    one.page.keyboard.press("ArrowLeft")
+    focused = one.page.evaluate("document.querySelector('#xerte').shadowRoot.activeElement.dataset.node")
+    assert focused != "0"
+    node = graph(5).nodes[int(focused)]
+    assert f"{node.entity}, {node.time}" in one.page.locator(".detail").inner_text()
+    one.page.keyboard.press("Enter")
+    one.page.evaluate("document.querySelector('#xerte').shadowRoot.activeElement.blur()")
+    assert f"{node.entity}, {node.time}" in one.page.locator(".detail").inner_text()
+    one.page.locator(f"[data-node='{focused}']").focus()
+    one.page.keyboard.press("Escape")
+    assert "Point at a node" in one.page.locator(".detail").inner_text()
+    named = one.page.locator(".node").evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
+    assert all(named)
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 24, 29)")])
+def test_it_follows_the_readers_light_or_dark_and_can_be_switched(opened: Any, scheme: str, paper: str) -> None:
+    one = opened(drawn(5), color_scheme=scheme)
+    background = "one => getComputedStyle(one).backgroundColor"
+    assert one.page.locator(".root").evaluate(background) == paper
+    one.page.get_by_label("Light or dark").click()
+    assert one.page.locator(".root").evaluate(background) != paper
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`${alert(3)}\u2028&amp;"
+
+
+def test_names_are_never_run(opened: Any) -> None:
+    text = json.dumps(drawn(5)).replace("Entity number", json.dumps(HOSTILE)[1:-1] + " number")
+    made = json.loads(text.replace('"Catherine Ashton"', json.dumps(HOSTILE)).replace('"xerte"', json.dumps(HOSTILE)))
+    one = opened(made)
+    for place in range(one.page.locator(".fact").count()):
+        one.page.locator(".fact").nth(place).hover()
+    one.page.locator("[data-node='1'] [data-key=disc]").hover()
+    assert one.page.locator("img").count() == 0
+    assert one.page.locator("script").count() == 3
+    assert one.page.title().startswith(HOSTILE[:30])
+    assert HOSTILE[:40] in one.page.locator("h1").inner_text()
+
+
+def test_several_frames_live_in_one_notebook_page(browser: "Browser", tmp_path: Path) -> None:
+    path = tmp_path / "notebook.html"
+    frames = [page.frame(drawn(count)) for count in (5, 12)]
+    path.write_text("<!doctype html><p>before</p>" + "<hr>".join(frames), "utf-8")
+    opened = browser.new_page()
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.goto(path.as_uri())
+    seen = []
+    for place in range(2):
+        frame = opened.frame_locator("iframe").nth(place)
+        frame.locator(".node").first.wait_for()
+        frame.get_by_label("Least share of the score").evaluate(
+            "one => { one.value = 0; one.dispatchEvent(new Event('input')) }"
+        )
+        seen.append(frame.locator(".node").count())
+    assert seen == [5, 12]
+    assert opened.frame_locator("iframe").nth(0).locator(".node").count() == 5
+    assert wrong == []
+    opened.close()
+
+
+def test_a_page_can_mount_update_and_remove_it(browser: "Browser") -> None:
+    opened = browser.new_page()
+    opened.set_content("<div id=one style='height:500px'></div><div id=two style='height:500px'></div>")
+    script = page.built("viewer.mjs").read_text("utf-8")
+    counts = opened.evaluate(
+        """async ([script, small, large]) => {
+            const url = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
+            const { mount } = await import(url);
+            const hosts = ['one', 'two'].map(id => document.getElementById(id));
+            const count = () => hosts.map(host => host.shadowRoot.querySelectorAll('.node').length);
+            const viewers = hosts.map(host => mount(host, small, {theme: 'light'}));
+            const before = count();
+            viewers[0].update(large);
+            const after = count();
+            viewers[0].destroy();
+            return [before, after, count()];
+        }""",
+        [script, drawn(3), drawn(6)],
+    )
+    assert counts == [[3, 3], [6, 3], [0, 3]]
+    opened.close()
