@@ -1,6 +1,10 @@
 """RE-Net by hand, against its slow twin, in any company; what is learned first, and what is imagined."""
 
 import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,10 +20,13 @@ from xerte.baselines.re_net.aggregation import Aggregator, Convolution, Dropout,
 from xerte.baselines.re_net.snapshots import Snapshots
 from xerte.baselines.re_net.state import GlobalState
 from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
+from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import InputError
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
+from xerte.training.loop import Trainer, TrainingSettings
 
 Question = tuple[int, int, int]
 E, R = 5, 2
@@ -285,6 +292,31 @@ def test_states_first_asked_for_in_a_forecast_serve_training() -> None:
         re_net.forecast(history, ask((0, 0, 4)))
     re_net.loss(history, ask((0, 0, 4)), torch.tensor([1]), seed=0).backward()  # type: ignore[no-untyped-call]
     assert re_net.entity.grad is not None
+
+
+def _third(asked: Iterator[int]) -> bool:
+    return next(asked) == 3
+
+
+def test_interrupted_training_ends_with_the_weights_of_training_that_was_not(tmp_path: Path) -> None:
+    names, kinds = Vocabulary.of([f"e{i}" for i in range(E)]), Relations.of(["likes", "visits"])
+    dataset = Dataset(
+        "mine", Facts.of([*HISTORY, *LATER]), (len(HISTORY), 1, 1), names, kinds, Calendar(Tick.STEP, "", Tick.STEP)
+    )
+
+    def trained(folder: Path | None, runs: int) -> RENet:
+        """Given a folder, every run but the last is told to stop after its third step; each makes all anew."""
+        for _ in range(runs):
+            re_net, asked = model().float(), count(1)
+            plan = TrainingSettings(epochs=2, batch_size=3, lr=0.01, start=0)
+            trainer = Trainer(re_net, dataset, index(HISTORY + LATER), plan, folder=folder)
+            trainer.run(partial(_third, asked) if folder else None)
+        assert trainer.finished
+        return re_net
+
+    whole, resumed = trained(None, 1), trained(tmp_path / "checkpoint", 4)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[name]), name
 
 
 def test_blocks_divide_the_dimensions() -> None:
