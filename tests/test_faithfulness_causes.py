@@ -1,5 +1,6 @@
 """Causes on the embedded world: recall, decoys and what else gets the blame, by hand and on a generated world."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -60,6 +61,8 @@ def test_recall_by_hand(coroner: Coroner) -> None:
     found = coroner.judge(4, False, [3, 1, 7, 2])
     assert list(found.recall) == [0, 0.5, 1]  # k = 1, 3, 5
     assert (found.blamed, found.decoy_above) == (Blamed.DECOY, True)
+    assert (found.named, found.unnamed) == ((2, 1), ())
+    assert coroner.judge(4, False, [3, 1]).unnamed == (2,)
     above = [coroner.judge(4, False, evidence).decoy_above for evidence in ([1, 3], [7, 3])]
     assert above == [False, True]  # after a cause; and where no cause was named at all
     nothing = coroner.judge(4, True, [])
@@ -68,7 +71,7 @@ def test_recall_by_hand(coroner: Coroner) -> None:
 
 def test_groups_by_hand(coroner: Coroner) -> None:
     judged = [
-        coroner.judge(4, False, [3, 1]),
+        replace(coroner.judge(4, False, [3, 1]), named_fall=(0.5,), unnamed_fall=(0.1,)),
         coroner.judge(6, False, [4, 2]),
         coroner.judge(5, False, [1]),
         coroner.judge(6, True, [1]),
@@ -80,6 +83,8 @@ def test_groups_by_hand(coroner: Coroner) -> None:
     ]
     two = groups["2 hops"]
     assert two.questions == 2
+    assert (two.named_fall, two.unnamed_fall) == (0.5, 0.1)
+    assert groups["1 hop"].named_fall is None
     assert two.recall == pytest.approx((25, 75, 75))
     assert two.all_found == pytest.approx((0, 50, 50))
     assert (two.decoy_first, two.decoy_above) == (50, 50)

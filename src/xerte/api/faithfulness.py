@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +16,7 @@ from xerte.evaluation.filters import Filters
 from xerte.evaluation.protocol import both_directions
 from xerte.experiment.trace import Trace, commit, device_name, versions
 from xerte.explanation import causes
-from xerte.explanation.causes import Coroner, Recall
+from xerte.explanation.causes import Coroner, Found, Recall
 from xerte.explanation.faithfulness import KS as KS
 from xerte.explanation.faithfulness import Case, Examiner, Seeded, Trial
 from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
@@ -203,12 +203,20 @@ class _Draw:
         rows = torch.from_numpy(caused).to(self._model.device)
         coroner = Coroner(world)
         asked = examiner.cases(self._queries[rows], self._answer[rows], pools=False)
-        found = [
-            coroner.judge(int(event[row]), bool(row % 2), case.facts)
-            for row, case in zip(caused.tolist(), asked, strict=True)
-            if case.standing.rank == 1
-        ]
+        found: list[Found] = []
+        for row, case in zip(caused.tolist(), asked, strict=True):
+            if case.standing.rank == 1:
+                one = coroner.judge(int(event[row]), bool(row % 2), case.facts)
+                if not one.subject_wanted:
+                    named, unnamed = (_falls(examiner, case, some) for some in (one.named, one.unnamed))
+                    one = replace(one, named_fall=named, unnamed_fall=unnamed)
+                found.append(one)
         return coroner.groups(found)
+
+
+def _falls(examiner: Examiner, case: Case, causes: Sequence[int]) -> tuple[float, ...]:
+    """What hiding each of these alone costs the answer's score."""
+    return tuple(case.standing.score - examiner.changed(case, [cause]).score for cause in causes)
 
 
 def world_of(model: Model) -> World | None:

@@ -95,7 +95,7 @@ def _print_relations(found: "Faithfulness") -> None:
         (
             name,
             max(curves.questions),
-            *(f"{curves.area(area):.3f}" for area in ("score_fall", "score_fall_control")),
+            *(_three(curves.area(area)) for area in ("score_fall", "score_fall_control")),
             *(curves.area(area) for area in ("mrr_fall", "mrr_fall_control")),
         )
         for name, curves in found.by_relation.items()
@@ -119,9 +119,20 @@ def _print_rest(found: "Faithfulness", unit: str) -> None:
     if found.causes:
         print_table(
             "Correctly forecast events whose causes are known: percent of the causes among the k heaviest facts",
-            ("group", "questions", "k = 1", "k = 3", "k = 5", "all by 5", "decoy first"),
-            [(n, one.questions, *one.recall, one.all_found[-1], one.decoy_first) for n, one in found.causes.items()],
+            ("group", "questions", "k = 1", "k = 3", "k = 5", "all by 5", "decoy first", "named", "unnamed"),
+            [
+                (
+                    *(name, one.questions, *one.recall, one.all_found[-1], one.decoy_first),
+                    *(_three(fall) for fall in (one.named_fall, one.unnamed_fall)),
+                )
+                for name, one in found.causes.items()
+            ],
         )
+        print_text("named, unnamed: the fall of the score when a cause is hidden that the evidence names, or does not")
+
+
+def _three(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{value:.3f}"
 
 
 def _times(ratio: float | None) -> str:

@@ -35,6 +35,8 @@ class Found:
         recall: share of its causes among the first k facts of evidence, for every k of `KS`.
         blamed: what the heaviest fact is.
         decoy_above: whether a decoy stands before every cause in the evidence.
+        named, unnamed: its causes, by whether they are among the first facts of evidence, as many as the last of `KS`.
+        named_fall, unnamed_fall: by how much the answer's score fell with each of these hidden.
     """
 
     event: int
@@ -42,6 +44,10 @@ class Found:
     recall: tuple[float, ...]
     blamed: Blamed
     decoy_above: bool
+    named: tuple[int, ...]
+    unnamed: tuple[int, ...]
+    named_fall: tuple[float, ...] = ()
+    unnamed_fall: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,9 @@ class Recall:
         all_found: percent of the events with all causes among the first k.
         decoy_first, decoy_above: percent where the heaviest fact is a decoy, and where one stands before every cause.
         blamed: percent by what the heaviest fact is.
+        named_fall, unnamed_fall: mean fall of the answer's score when a cause is hidden that the evidence names, and
+            when it is one that the evidence does not; None where there is none. A model that did not use a cause does
+            not miss it.
     """
 
     questions: int
@@ -62,6 +71,8 @@ class Recall:
     decoy_first: float
     decoy_above: float
     blamed: dict[str, float]
+    named_fall: float | None
+    unnamed_fall: float | None
 
     @staticmethod
     def of(found: Sequence[Found]) -> "Recall":
@@ -75,7 +86,13 @@ class Recall:
             decoy_first=blamed[Blamed.DECOY.value],
             decoy_above=_percent([one.decoy_above for one in found]),
             blamed=blamed,
+            named_fall=_mean([fall for one in found for fall in one.named_fall]),
+            unnamed_fall=_mean([fall for one in found for fall in one.unnamed_fall]),
         )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
 
 
 def _percent(flags: Sequence[bool]) -> float:
@@ -98,6 +115,8 @@ class Coroner:
             recall=tuple(len(set(causes) & set(evidence[:k])) / len(causes) for k in KS),
             blamed=self.blamed(event, evidence[0]) if evidence else Blamed.OTHER,
             decoy_above=any(self._is_decoy(fact, causes) for fact in evidence[:first]),
+            named=tuple(cause for cause in causes if cause in evidence[: KS[-1]]),
+            unnamed=tuple(cause for cause in causes if cause not in evidence[: KS[-1]]),
         )
 
     def blamed(self, event: int, fact: int) -> Blamed:

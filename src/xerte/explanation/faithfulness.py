@@ -11,7 +11,7 @@ finds instead. Nothing of the first forecast is used but the names of the facts.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -140,7 +140,7 @@ class Examiner:
             done: dict[tuple[int, ...], Floats] = {}
             for k, pair in zip(ks, paired, strict=True):
                 if pair and tuple(facts[:k]) not in done:
-                    done[tuple(facts[:k])] = self._without(case, facts[:k], keep)
+                    done[tuple(facts[:k])] = np.array(astuple(self.changed(case, facts[:k], keep)))
             return np.stack([done[tuple(facts[:k])] if pair else nothing for k, pair in zip(ks, paired, strict=True)])
 
         return Trial(
@@ -155,16 +155,15 @@ class Examiner:
             apart=tuple(abs(fact.time - control.time) for fact, control in pairs),
         )
 
-    def _without(self, case: Case, facts: Sequence[int], keep: bool) -> Floats:
-        """Score and rank of the answer with these facts hidden, or with all others hidden."""
+    def changed(self, case: Case, facts: Sequence[int], keep: bool = False) -> Standing:
+        """How the answer stands with these facts hidden, or with all others hidden."""
         rows, index = self._facts[np.array(facts, np.int64)], self._history
         if keep:
             history = TemporalIndex.build(rows, index.num_entities, index.num_relations, index.device)
         else:
             history = index.with_facts(hidden=rows)
         goal = torch.tensor([case.answer], device=case.query.subject.device)
-        standing = self._standings(self._ask(history, case.query), case.query, goal)[0]
-        return np.array([standing.score, standing.rank])
+        return self._standings(self._ask(history, case.query), case.query, goal)[0]
 
     def _ask(self, history: TemporalIndex, queries: Queries) -> Scores:
         with torch.no_grad():

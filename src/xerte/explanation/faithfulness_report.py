@@ -123,8 +123,8 @@ class Ratio:
 
 
 def finite(value: float) -> float | None:
-    """The number, or None where it is none or beyond all."""
-    return value if np.isfinite(value) else None
+    """The number to six decimals, or None where it is none or beyond all."""
+    return round(value, 6) if np.isfinite(value) else None
 
 
 def _interval(resampled: Floats) -> Interval:
