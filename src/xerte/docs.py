@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from xerte.errors import InputError
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
+from xerte.experiment.report import experiments
+from xerte.experiment.report import markdown as baselines_tables
 from xerte.experiment.trace import Trace
 from xerte.settings import ModelSettings
 
@@ -89,17 +91,15 @@ def runs_table(root: Path) -> str:
 
 
 def published_table(root: Path) -> str:
-    """What was published beside what every trace of the same experiment measured, and the difference."""
+    """What was published of xERTE beside what every trace of the same experiment measured, and the difference."""
     lines = ["| dataset | experiment | | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|---|--:|--:|--:|--:|"]
-    for file in sorted(root.glob("experiments/*/*.toml")):
-        body = tomllib.loads(file.read_text("utf-8"))
-        theirs = [body["published"][name] for name in METRICS]
-        lines.append(f"| {body['dataset']} | {file.stem} | published | {_numbers(theirs)} |")
-        for seed in body["seeds"]:
-            trace = Trace.read(root / "results" / f"{body['dataset']}-{file.stem}-seed{seed}.json")
+    for one in (experiment for experiment in experiments(root) if experiment.model == "xerte"):
+        lines.append(f"| {one.dataset} | {one.name} | published | {_numbers(list(one.published))} |")
+        for seed in one.seeds:
+            trace = Trace.read(one.trace(root, seed))
             ours = [trace.metrics["time-aware"][name] for name in METRICS]
             lines.append(f"| | | ours, seed {seed} | {_numbers(ours)} |")
-            difference = [mine - other for mine, other in zip(ours, theirs, strict=True)]
+            difference = [mine - other for mine, other in zip(ours, one.published, strict=True)]
             lines.append(f"| | | difference | {' | '.join(f'{value:+.2f}' for value in difference)} |")
     return "\n".join(lines)
 
@@ -185,6 +185,7 @@ def _parameter_row(parameter: inspect.Parameter, hint: Any) -> str:
 
 
 PARTS: dict[str, Callable[[Path], str]] = {
+    "baselines": baselines_tables,
     "cli": cli_reference,
     "models": models_table,
     "published": published_table,

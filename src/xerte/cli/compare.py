@@ -1,0 +1,59 @@
+"""`xerte compare`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from xerte.api.compare import Place
+
+
+def compare(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it.")],
+    relation: Annotated[str, typer.Argument(help="What is done.")],
+    time: Annotated[str, typer.Argument(help="When: only what happened before is read.")],
+    others: Annotated[
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="The further models behind --models.")
+    ] = None,
+    models: Annotated[
+        list[str] | None, typer.Option("--models", help="Names of models, or folders of trained ones.")
+    ] = None,
+    object: Annotated[str, typer.Option(help="To whom, where the subject is asked for.")] = "?",
+    top: Annotated[int, typer.Option(min=1, help="How many answers of each model to show.")] = 5,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Asks several models the same question and shows their rankings side by side.
+
+    A candidate that any of them ranks among its best has its place in every model's ranking; * marks what the
+    dataset says happened.
+
+    \b
+    xerte compare icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --models recurrence tntcomplex runs/icews14-paper
+    xerte compare world "?" condemns 2022-10-20 --object Druerugard --models recurrence oracle
+    """
+    from xerte.api.compare import compare
+
+    asked = [*(models or []), *(others or [])]
+    result = compare(dataset, subject, relation, time, asked, object=object, top=top, device=device)
+    if as_json:
+        print_json(result.to_json())
+        return
+    rows = [
+        (entity, "*" if entity in result.truth else "", *(_cell(place) for place in places))
+        for entity, places in result.places.items()
+    ]
+    question = result.question
+    title = f"({question.subject}, {question.relation}, {question.object}, {question.time})"
+    print_table(title, ("entity", "", *result.models), rows)
+    if result.truth:
+        print_text(f"* happened: {', '.join(result.truth)}")
+    for note in dict.fromkeys(note for one in result.forecasts for note in one.notes):
+        print_text(f"note: {note}")
+
+
+def _cell(place: "Place") -> str:
+    return "not reached" if place.rank is None else f"{place.rank} ({place.score:.4g})"
