@@ -98,7 +98,8 @@ def run(
         seconds = {timing.job: timing.seconds for timing in timings}
         if told is not None:
             told("floor")
-        learned = (_training_batch(bench)[1], seconds["training step"])
+        trainer, rows = _trainer(bench)
+        learned = (trainer.queries[rows], seconds["training step"])
         floor = floor_of(bench.net, bench.model.history, bench.queries, learned)
     return Record(
         dataset=bench.dataset.name,
@@ -286,32 +287,32 @@ def _forward(bench: Bench) -> Timing:
 
 def _training_step(bench: Bench) -> Timing:
     """A batch of training facts to new weights; on a copy, whose weights may change."""
-    trainer, queries, answer = _training_batch(bench)
-    twin_net, history, _ = _twin_parts(bench)
-    twin_net = copy.deepcopy(twin_net)
-    asked, goal = queries[:8].to("cpu"), answer[:8].tolist()
+    trainer, rows = _trainer(bench)
+    net, history, _ = _twin_parts(bench)
+    net = copy.deepcopy(net)
+    asked, goal = trainer.queries[rows[:8]].to("cpu"), trainer.answer[rows[:8]].tolist()
     turn = itertools.cycle(range(len(goal)))
 
     def one() -> None:
         at = next(turn)
-        (found,) = loops.infer_each(twin_net, history, asked[at : at + 1], 1)
-        twin_net.zero_grad()
+        (found,) = loops.infer_each(net, history, asked[at : at + 1], 1)
+        net.zero_grad()
         loss = loops.loss((score, entity == goal[at]) for entity, score in found.entity_score.items())
         loss.backward()  # type: ignore[no-untyped-call]
 
     twin = Twin(one, 1, "one question at a time, forward and backward; no optimiser")
 
     def step() -> Tensor:
-        return trainer._step(queries, answer, 0)
+        return trainer._step(rows, 1)
 
-    return measure("training step", step, len(queries), "questions", twin, bench.device, budget=8.0)
+    return measure("training step", step, len(rows), "questions", twin, bench.device, budget=8.0)
 
 
-def _training_batch(bench: Bench) -> tuple[Trainer, Queries, Tensor]:
+def _trainer(bench: Bench) -> tuple[Trainer, Tensor]:
+    """A trainer of a copy of the net, and a batch: rows of its questions."""
     trainer = Trainer(copy.deepcopy(bench.net).train(), bench.dataset, bench.model.history, bench.training)
-    rows = torch.from_numpy(np.random.default_rng(0).integers(0, len(trainer.queries), len(bench.queries)))
-    rows = rows.to(bench.device)
-    return trainer, trainer.queries[rows], trainer.answer[rows]
+    rows = np.random.default_rng(0).integers(0, len(trainer.queries), bench.training.batch_size)
+    return trainer, torch.from_numpy(rows).to(bench.device)
 
 
 def _question(bench: Bench) -> Timing:

@@ -1,10 +1,26 @@
 """Records as rows of words: the same for the screen and the page."""
 
+from typing import Any
+
+from xerte.bench.growth import Growth
 from xerte.bench.record import Record
 from xerte.bench.timing import Timing
 
 COLUMNS = ("job", "median", "quartiles", "rate", "memory", "times as fast as its twin")
 STAGE_COLUMNS = ("stage", "GFLOP", "MB", "floor", "measured", "times the floor")
+
+GROWTH_COLUMNS = (
+    "events",
+    "import",
+    "rows/s",
+    "index",
+    "memory, import",
+    "memory, index",
+    "index on disk",
+    "open index",
+    "one question",
+    "epoch of 512",
+)
 
 
 def job_rows(record: Record) -> list[tuple[str, ...]]:
@@ -32,6 +48,27 @@ def stage_rows(record: Record) -> list[tuple[str, ...]]:
         )
         for stage, row in record.floor["stages"].items()
     ]
+
+
+def growth_rows(grown: Growth) -> list[tuple[str, ...]]:
+    """One row per size."""
+    return [_grown(row) for row in grown.sizes]
+
+
+def _grown(row: Any) -> tuple[str, ...]:
+    taken, index, asked = row["import"], row["index"], row["asked"]
+    return (
+        f"{row['events']:,}",
+        span(taken["seconds"]),
+        f"{row['events'] / taken['seconds']:,.0f}",
+        span(index["seconds"]),
+        f"{taken['peak_bytes'] / 2**30:.2f} GiB",
+        f"{index['peak_bytes'] / 2**30:.2f} GiB",
+        f"{index['done']['bytes'] / 1e9:.2f} GB",
+        span(asked["open_index_s"]),
+        span(asked["question_s"]),
+        span(max(asked["epochs_s"].items(), key=lambda item: int(item[0]))[1]),
+    )
 
 
 def span(seconds: float) -> str:

@@ -90,3 +90,52 @@ def _print(record: "Record") -> None:
     print_table(f"the floor of {record.floor['queries']} questions ({rates})", STAGE_COLUMNS, stage_rows(record))
     for note in record.notes:
         print_text(f"note: {note}")
+
+
+@bench.command()
+def growth(
+    sizes: Annotated[str, typer.Option(help="Numbers of events, smallest first.")] = "1m,10m,100m",
+    folder: Annotated[
+        Path | None, typer.Option(help="Where events and indexes go, and stay; else a temporary folder.")
+    ] = None,
+    imports: Annotated[int, typer.Option(min=1, help="How often each size is taken in; the quickest counts.")] = 1,
+    trace: Annotated[Path | None, typer.Option(help="Write the trace of the run to this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Generates events, takes them in, indexes them, asks and learns, at growing sizes; each stage in a new process.
+
+    \b
+    xerte bench growth --sizes 1m,10m
+    xerte bench growth --sizes 1m,10m,100m --imports 3 --trace results/bench/growth.json
+    """
+    from dataclasses import asdict
+
+    from xerte.bench.growth import grow, parse_size
+    from xerte.bench.tables import GROWTH_COLUMNS, growth_rows
+
+    numbers = [parse_size(one) for one in sizes.split(",")]
+    grown = grow(
+        numbers, shlex.join(["xerte", *sys.argv[1:]]), folder, imports, lambda words: typer.echo(words, err=True)
+    )
+    if trace is not None:
+        grown.write(trace)
+    if as_json:
+        print_json(asdict(grown))
+        return
+    print_table("", GROWTH_COLUMNS, growth_rows(grown))
+
+
+@bench.command()
+def plot(
+    trace: Annotated[Path, typer.Argument(help="The trace of `xerte bench growth`.")],
+    file: Annotated[Path, typer.Argument(help="An .svg or .png file.")],
+) -> None:
+    """Draws the curves of growth; needs matplotlib (`pip install xerte[bench]`).
+
+    \b
+    xerte bench plot results/bench/growth.json docs/growth.svg
+    """
+    from xerte.bench.growth import Growth
+    from xerte.bench.plot import draw
+
+    draw(Growth.read(trace), file)
