@@ -12,7 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from xerte.bench import pages as bench_pages
 from xerte.errors import InputError
+from xerte.experiment import faithfulness_pages, gallery_pages
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
 from xerte.experiment.report import experiments
@@ -192,6 +194,9 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "results": results_table,
     "settings": settings_table,
     "runs": runs_table,
+    **bench_pages.PARTS,
+    **faithfulness_pages.PARTS,
+    **gallery_pages.PARTS,
 }
 
 

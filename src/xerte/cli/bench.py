@@ -1,7 +1,6 @@
 """`xerte bench`: how fast, how far above the floor, and what happens when data grows."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +60,8 @@ def run(
     from xerte.bench.jobs import run as measured
     from xerte.bench.record import predecessor, slower
 
-    command = shlex.join(["xerte", *sys.argv[1:]])
+    words = [dataset, *(["--model", Path(model).name] if model else []), "--preset", preset, "--device", device]
+    command = shlex.join(["xerte", "bench", *words, *(["--quick"] if quick else [])])
     with busy(f"measuring {dataset}"):
         record = measured(dataset, model, preset, device, command, quick)
     before = None if against is None else predecessor(record, against)
@@ -114,9 +114,8 @@ def growth(
     from xerte.bench.tables import GROWTH_COLUMNS, growth_rows
 
     numbers = [parse_size(one) for one in sizes.split(",")]
-    grown = grow(
-        numbers, shlex.join(["xerte", *sys.argv[1:]]), folder, imports, lambda words: typer.echo(words, err=True)
-    )
+    command = f"xerte bench growth --sizes {sizes} --imports {imports}"
+    grown = grow(numbers, command, folder, imports, lambda words: typer.echo(words, err=True))
     if trace is not None:
         grown.write(trace)
     if as_json:

@@ -1,0 +1,92 @@
+"""The generated parts of docs/performance.md: tables from the records in results/bench."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from xerte.bench.growth import Growth
+from xerte.bench.record import Machine, Record, newest
+from xerte.bench.tables import COLUMNS, GROWTH_COLUMNS, STAGE_COLUMNS, growth_rows, job_rows, stage_rows
+
+GROWTH = Path("results") / "bench" / "growth.json"
+_NOTHING = "Nothing has been recorded yet.\n"
+
+
+def jobs(root: Path) -> str:
+    """The newest record of every dataset, preset and kind of device."""
+    return _each(root, _jobs)
+
+
+def floors(root: Path) -> str:
+    """How far above the floor every stage is, in the same records."""
+    return _each(root, _floor)
+
+
+def growth(root: Path) -> str:
+    """The trace of growth, a row per size, and what the limits are held against."""
+    if not (root / GROWTH).is_file():
+        return _NOTHING
+    grown = Growth.read(root / GROWTH)
+    first, last = grown.sizes[0], grown.sizes[-1]
+    slower = last["asked"]["question_s"] / first["asked"]["question_s"]
+    peak = max(max(row["import"]["peak_bytes"], row["index"]["peak_bytes"]) for row in grown.sizes)
+    lines = [
+        _table(GROWTH_COLUMNS, growth_rows(grown)),
+        "",
+        f"- `{grown.command}` at {_where(grown.machine)}; imports: best of {grown.imports}.",
+        f"- The busiest entity holds {100 * last['import']['done']['hub_share']:.1f} % of all edges.",
+        f"- A question at {last['events']:,} events takes {slower:.2f} times what it takes at {first['events']:,}.",
+        f"- The most memory any stage had resident, pages of mapped files included: {peak / 2**30:.2f} GiB.",
+        "- Processor seconds of an import, all threads: "
+        + ", ".join(f"{row['import']['cpu_s']:,.0f} s for {row['events']:,}" for row in grown.sizes)
+        + ".",
+    ]
+    epochs = "; ".join(
+        f"{row['events']:,} events: "
+        + ", ".join(f"{seconds:.2f} s for {count}" for count, seconds in row["asked"]["epochs_s"].items())
+        for row in grown.sizes
+    )
+    return "\n".join([*lines, f"- Epochs by questions asked. {epochs}."])
+
+
+def _each(root: Path, part: Callable[[Record], Iterator[str]]) -> str:
+    folder = root / "results" / "bench"
+    records = newest(folder) if folder.is_dir() else []
+    return "\n".join(line for record in records for line in part(record)) or _NOTHING
+
+
+def _jobs(record: Record) -> Iterator[str]:
+    yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}\n"
+    yield f"`{record.command}` at {_where(record.machine)}.\n"
+    yield _table(COLUMNS, job_rows(record)) + "\n"
+    yield from (f"{note.capitalize()}.\n" for note in record.notes)
+
+
+def _floor(record: Record) -> Iterator[str]:
+    floor = record.floor
+    if not floor:
+        return
+    peak, measured = floor["peak"], floor["measured_peak"]
+    yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}\n"
+    yield (
+        f"Peak ({peak['source']}): {peak['flops'] / 1e9:,.0f} GFLOP/s, {peak['bytes'] / 1e9:,.0f} GB/s; "
+        f"measured in the same run: {measured['flops'] / 1e9:,.0f} GFLOP/s, {measured['bytes'] / 1e9:,.0f} GB/s. "
+        f"{floor['queries']} questions:\n"
+    )
+    steps = floor["steps"]
+    columns = ("step", *steps[0])
+    yield _table(columns, [(str(at), *(f"{n:,}" for n in step.values())) for at, step in enumerate(steps, 1)]) + "\n"
+    yield _table(STAGE_COLUMNS, stage_rows(record)) + "\n"
+
+
+def _where(machine: Machine) -> str:
+    load = "" if machine.load is None else f", load {machine.load:.1f}"
+    at = f"{machine.commit[:10]} on {machine.when[:10]}"
+    return f"{at}, {machine.cores} cores of {machine.processor}, {machine.threads} threads{load}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
+    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+PARTS: dict[str, Callable[[Path], str]] = {"bench-jobs": jobs, "bench-floor": floors, "bench-growth": growth}
