@@ -13,7 +13,18 @@ from xerte.experiment.trace import Trace
 
 ROOT = Path(__file__).parents[1]
 ALL = experiments(ROOT)
-TABLE_1 = ["transe", "distmult", "complex", "ttranse", "ta-distmult", "ta-transe", "de-simple", "tntcomplex"]
+TABLE_1 = [
+    "transe",
+    "distmult",
+    "complex",
+    "ttranse",
+    "ta-distmult",
+    "ta-transe",
+    "de-simple",
+    "tntcomplex",
+    "cygnet",
+    "re-net",
+]
 each = pytest.mark.parametrize("experiment", ALL, ids=lambda one: f"{one.dataset}/{one.name}")
 
 
