@@ -64,7 +64,7 @@ class Faithfulness:
             "unexplained": self.unexplained,
             "curves": self.curves.to_json(),
             "ratios": [ratio.to_json() for ratio in self.ratios],
-            "by_relation": {name: curves.to_json() for name, curves in self.by_relation.items()},
+            "by_relation": {name: _in_short(curves) for name, curves in self.by_relation.items()},
             "controls": self.controls,
             "stability": self.stability and asdict(self.stability),
             "causes": self.causes and {name: asdict(recall) for name, recall in self.causes.items()},
@@ -212,6 +212,11 @@ class _Draw:
                     one = replace(one, named_fall=named, unnamed_fall=unnamed)
                 found.append(one)
         return coroner.groups(found)
+
+
+def _in_short(curves: Curves) -> dict[str, Any]:
+    """The falls and their areas: there may be hundreds of relations."""
+    return {name: value for name, value in curves.to_json().items() if "fall" in name or name in ("questions", "areas")}
 
 
 def _falls(examiner: Examiner, case: Case, causes: Sequence[int]) -> tuple[float, ...]:

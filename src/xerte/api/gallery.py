@@ -78,12 +78,14 @@ def write_gallery(model: Model, folder: Path) -> list[Path]:
     """Draws every case of the model's dataset into a folder, with a JSON file from which pages are made.
 
     Raises:
-        InputError: there are no cases for this dataset, or the folder cannot be written.
+        InputError: there are no cases for this dataset, or the model has no inference graph.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     world, written, exhibits = world_of(model), list[Path](), list[Exhibit]()
-    for name, question, event in _cases(model, world):
+    for name, question, event in list(_cases(model, world)):
         told = model.forecast(*question, top=MOST).explain()
+        if not told.graph.nodes:
+            raise InputError(f"{model.name} leaves no inference graph to draw: name a trained xERTE model")
+        folder.mkdir(parents=True, exist_ok=True)
         picture = folder / f"{name}.svg"
         told.to_svg(picture)
         exhibits.append(_exhibit(name, question, told, model.dataset, world, event))
