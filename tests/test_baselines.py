@@ -22,7 +22,7 @@ from xerte.baselines.frame import MOST_STEPS, Frame
 from xerte.baselines.times import UnseenTimes, rows_at
 from xerte.baselines.tntcomplex import TNTComplEx, TNTComplExSettings
 from xerte.baselines.tokens import TADistMult, TATransE, TokenReader, tokens
-from xerte.baselines.transe import TransE, TranslationSettings
+from xerte.baselines.transe import Distance, TransE, TranslationSettings
 from xerte.baselines.ttranse import TTransE, TTransESettings
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.facts import Facts
@@ -74,9 +74,10 @@ def ask(subject: int, relation: int, time: int) -> Queries:
 
 
 def test_transe_by_hand() -> None:
-    """(1, 0) + (2, 4) = (3, 4): at distance 5 from (0, 0), 4 from (3, 0), 0 from (3, 4); L1: 7, 4, 0."""
-    for norm, expected in ((2, [5 - 4.472136, 0.0, 1.0, 5.0]), (1, [-1.0, -2.0, 1.0, 5.0])):
-        model = TransE(TranslationSettings(dim=2, margin=5, norm=norm), FRAME).double()
+    """(1, 0) + (2, 4) = (3, 4): √20 from (1, 0), 5 from (0, 0), 4 from (3, 0), 0 from (3, 4); by sums 6, 7, 4, 0."""
+    expectations = {"l2": [5 - 4.472136, 0.0, 1.0, 5.0], "l1": [-1.0, -2.0, 1.0, 5.0], "squared": [-15, -20, -11, 5]}
+    for distance, expected in expectations.items():
+        model = TransE(TranslationSettings(dim=2, margin=5, distance=Distance(distance)), FRAME).double()
         with given_tables(model, entity=[[1, 0], [0, 0], [3, 0], [3, 4]], relation=[[2, 4]]):
             assert scores(model, ask(0, 0, 3))[0].tolist() == pytest.approx(expected, abs=1e-4)
 
@@ -158,7 +159,9 @@ def test_ta_models_without_weights_by_hand() -> None:
 def twin_transe(model: TransE, s: int, p: int, o: int, t: int) -> float:
     way = [a + b for a, b in zip(model.entity[s].tolist(), twin_relation(model, p, t), strict=True)]
     gaps = [abs(a - b) for a, b in zip(way, model.entity[o].tolist(), strict=True)]
-    return model.settings.margin - (sum(gaps) if model.settings.norm == 1 else math.sqrt(sum(g * g for g in gaps)))
+    square = sum(gap * gap for gap in gaps)
+    far = {Distance.L1: sum(gaps), Distance.L2: math.sqrt(square), Distance.SQUARED: square}
+    return float(model.settings.margin - far[model.settings.distance])
 
 
 def twin_distmult(model: DistMult, s: int, p: int, o: int, t: int) -> float:
@@ -225,7 +228,8 @@ def twin_de_simple(model: DESimplE, s: int, p: int, o: int, t: int) -> float:
 
 TWINS: list[tuple[Callable[[], Factorisation | DESimplE], Callable[..., float]]] = [
     (lambda: TransE(TranslationSettings(dim=5), FRAME), twin_transe),
-    (lambda: TransE(TranslationSettings(dim=5, norm=1), FRAME), twin_transe),
+    (lambda: TransE(TranslationSettings(dim=5, distance=Distance.L1), FRAME), twin_transe),
+    (lambda: TransE(TranslationSettings(dim=5, distance=Distance.SQUARED), FRAME), twin_transe),
     (lambda: TTransE(TTransESettings(dim=5), FRAME), twin_transe),
     (lambda: TATransE(TranslationSettings(dim=5), FRAME), twin_transe),
     (lambda: DistMult(FactorSettings(dim=5), FRAME), twin_distmult),
