@@ -22,7 +22,7 @@ from xerte.graph.inference_graph import InferenceGraph
 from xerte.model import XERTE
 from xerte.settings import Update
 
-STAGES = ("sample", "embed", "tables", "edges", "dense")
+STAGES = ("sample", "embed", "edges", "dense")
 _REAL, _ID = 4, 4
 """Bytes of a float32, and of an id."""
 
@@ -111,7 +111,7 @@ def _distinct(values: Tensor) -> int:
 
 
 def costs(model: XERTE, num_queries: int, steps: list[StepCounts]) -> dict[str, Cost]:
-    """What every stage of a forward pass must cost, over all steps."""
+    """What every stage of a forward pass must cost, over all steps; what follows from weights alone is at hand."""
     s, Q, R = model.settings, num_queries, 2 * model.num_relations + 1
     dims = s.dims[: s.steps]
     total = dict.fromkeys(STAGES, Cost())
@@ -119,10 +119,7 @@ def costs(model: XERTE, num_queries: int, steps: list[StepCounts]) -> dict[str, 
     for at, (step, d) in enumerate(zip(steps, dims, strict=True)):
         total["sample"] += Cost(0, 16 * step.sources + 2 * 16 * step.drawn)
         total["embed"] += _embedding(s.static_dim, s.time_dim, dims[0], step.pairs, step.entities, step.ages)
-        total["tables"] += Cost(
-            32 * d**3 + 6 * R * d**2 + 56 * Q * d**2 + 2 * Q * R * d,
-            _REAL * (32 * d**2 + 3 * R * d + 3 * Q * d + Q * R),
-        )
+        total["edges"] += Cost(56 * Q * d**2 + 2 * Q * R * d, _REAL * (32 * d**2 + R * d + 3 * Q * d + Q * R))
         total["edges"] += _logits(step.sources, step.edges, step.nodes + step.pairs, d)
         total["edges"] += Cost(8 * step.edges, 2 * 8 * step.edges)  # softmax, prune, join: keys and scores pass once
         for before, after in pairwise(dims[: at + 1]):
@@ -134,7 +131,18 @@ def costs(model: XERTE, num_queries: int, steps: list[StepCounts]) -> dict[str, 
             for earlier in steps[:at]:
                 total["edges"] += _logits(earlier.sources, earlier.kept, earlier.nodes, d)
                 total["edges"] += _messages(earlier.kept, earlier.nodes, d)
-        total["dense"] += _linear(step.nodes + Q + R, d, dims[at + 1])
+        total["dense"] += _linear(step.nodes + Q, d, dims[at + 1])
+    return total
+
+
+def table_cost(model: XERTE) -> Cost:
+    """What follows from weights alone, once for weights that do not change: products of blocks, and relations."""
+    s, R = model.settings, 2 * model.num_relations + 1
+    dims, total = s.dims[: s.steps], Cost()
+    for d in dims:
+        total += Cost(32 * d**3 + 6 * R * d**2, _REAL * (32 * d**2 + 4 * d**2 + 3 * R * d))
+    for before, after in pairwise(dims):
+        total += _linear(R, before, after)
     return total
 
 
@@ -222,8 +230,7 @@ def _clocks(model: XERTE, device: torch.device) -> Iterator[dict[str, float]]:
         return out
 
     watched: list[tuple[nn.Module, str]] = [(model.encoding, "embed")]
-    for layer in model.layers:
-        watched += [(layer.get_submodule("attention"), "tables"), (layer.get_submodule("dense"), "dense")]
+    watched += [(layer.get_submodule("dense"), "dense") for layer in model.layers]
     hooks = [module.register_forward_pre_hook(before) for module, _ in watched]
     hooks += [module.register_forward_hook(lambda *_, stage=stage: after(stage)) for module, stage in watched]
     sampler = model.sampler
@@ -271,7 +278,7 @@ def floor_of(
     rows["forward"] = _whole(by_stage, known, sum(measured.values()))
     if training is not None:
         asked, seconds = training
-        by_stage = costs(model, len(asked), _counted(model, history, asked))
+        by_stage = costs(model, len(asked), _counted(model, history, asked)) | {"tables": table_cost(model)}
         rows["training step"] = _whole(
             {stage: cost.times(3) for stage, cost in by_stage.items()} | {"adam": _adam(model)}, known, seconds
         )

@@ -1,0 +1,300 @@
+"""The harness: what it counts, what it compares, what it generates. Nothing here depends on how fast a machine is."""
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from reference_model import settings_of
+from xerte.bench import floor, jobs, pages, timing
+from xerte.bench.floor import Cost, Peak, StepCounts, costs, counts, table_cost
+from xerte.bench.growth import Growth, parse_size, write_events
+from xerte.bench.jobs import adjacency, sample_loop
+from xerte.bench.record import Machine, Record, newest, predecessor, slower
+from xerte.bench.stages import index, take_in
+from xerte.bench.timing import Timing, Twin, measure
+from xerte.cli import app
+from xerte.data.events import read_events
+from xerte.data.world import generate
+from xerte.errors import InputError
+from xerte.forecaster import Queries
+from xerte.graph.index import TemporalIndex
+from xerte.graph.sampler import Sampler, Sampling
+from xerte.model import XERTE
+from xerte.types import Split
+
+MACHINE = Machine("cpu, 1 threads", "a processor", 2, 1, 0.5, {"torch": "2"}, "0123456789abcdef", "2026-01-01T00:00:00")
+
+
+def record(
+    seconds: float = 1.0,
+    twin_seconds: float | None = 10.0,
+    when: str = "2026-01-01",
+    dataset: str = "world",
+    kind: str = "cpu",
+) -> Record:
+    timing = Timing("forward", 4, "questions", seconds, seconds, seconds, 3, twin_seconds, "loops", 1 << 20)
+    return Record(dataset, "paper", kind, replace(MACHINE, when=when), "xerte bench", (timing,))
+
+
+# Timing
+
+
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Time stands still; the returned function lets some pass."""
+    now = [0.0]
+    monkeypatch.setattr(timing, "perf_counter", lambda: now[0])
+
+    def passes(seconds: float) -> None:
+        now[0] += seconds
+
+    return passes
+
+
+def test_a_job_and_its_twin_take_turns_and_the_twin_is_scaled_to_as_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, order = clock(monkeypatch), list[str]()
+    lasts = itertools.chain([100.0], [1.0, 3.0, 2.0, 9.0], itertools.repeat(5.0))
+
+    def work() -> None:
+        order.append("job")
+        passes(next(lasts))
+
+    def twin() -> None:
+        order.append("twin")
+        passes(0.5)
+
+    found = measure("a", work, 20, "rows", Twin(twin, 5, "loops"), budget=6.5)
+    assert order == ["job", "twin"] * 4  # one of each does not count; 3 runs, then the budget is spent
+    assert (found.seconds, found.low, found.high, found.runs) == (2.0, 1.5, 2.5, 3)
+    assert found.twin_seconds == 0.5 * 20 / 5
+    assert found.ratio == 1.0
+
+
+def test_a_cold_job_may_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = clock(monkeypatch)
+    found = measure("a", lambda: passes(7.0), 1, "runs", budget=5.0, warm=False)
+    assert (found.seconds, found.low, found.high, found.runs, found.ratio) == (7.0, 7.0, 7.0, 1, None)
+
+
+def test_memory_is_what_was_used_above_what_was_there() -> None:
+    found = measure("a", lambda: np.ones(8 << 20).sum(), 1, "arrays", budget=0.0)
+    if found.peak_bytes is None:
+        pytest.skip("this system does not tell the peak of resident memory")
+    assert 56 << 20 < found.peak_bytes < 128 << 20
+
+
+# Records and the guard
+
+
+def test_a_record_survives_its_file(tmp_path: Path) -> None:
+    one = record()
+    one.write(tmp_path / one.file_name)
+    assert one.file_name == "world-paper-cpu-0123456789.json"
+    assert Record.read(tmp_path / one.file_name) == one
+    assert json.loads((tmp_path / one.file_name).read_text())["timings"][0]["ratio"] == 10.0
+    (tmp_path / "other.json").write_text('{"format": "xerte trace 1"}')
+    with pytest.raises(InputError, match="is not a record"):
+        Record.read(tmp_path / "other.json")
+
+
+def test_the_guard_compares_ratios_and_never_seconds() -> None:
+    before = record(seconds=1.0, twin_seconds=10.0)
+    busy_machine = record(seconds=50.0, twin_seconds=500.0)
+    assert slower(busy_machine, before, 2.0) == []
+    assert slower(record(1.0, 5.0), before, 2.0) == []  # half as good is just allowed
+    assert slower(record(1.0, 4.9), before, 2.0) == ["forward: 4.9 times as fast as its twin, 10.0 times at 0123456789"]
+    with pytest.raises(InputError, match="world/paper/cuda cannot be held against one of world/paper/cpu"):
+        slower(record(kind="cuda"), before, 2.0)
+    with pytest.raises(InputError, match="no job in common"):
+        slower(record(twin_seconds=None), before, 2.0)
+
+
+def test_the_newest_record_of_a_kind_is_its_predecessor(tmp_path: Path) -> None:
+    old, new, other = record(1.0, when="2026-01-01"), record(2.0, when="2026-02-01"), record(3.0, kind="cuda")
+    for number, one in enumerate((new, old, other)):
+        one.write(tmp_path / f"r-{number}.json")
+    assert newest(tmp_path) == [new, other]
+    assert predecessor(record(), tmp_path) == new
+    assert predecessor(record(), tmp_path / "r-1.json") == old
+    assert predecessor(record(dataset="yago"), tmp_path) is None
+
+
+def test_the_command_fails_where_a_ratio_fell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"flops": 2e9, "bytes": 3e6, "floor_s": 0.001, "seconds": 0.02, "times": 20.0}
+    counted = {"queries": 4, "peak": {"flops": 1e12, "bytes": 1e10, "source": "measured"}, "stages": {"embed": row}}
+    now = replace(record(1.0, 4.0), floor=counted)
+    monkeypatch.setattr(jobs, "run", lambda *_: now)
+    record().write(tmp_path / "before-1.json")
+    found = CliRunner().invoke(app, ["bench", "--against", str(tmp_path), "--save", str(tmp_path / "new")])
+    assert found.exit_code == 1
+    assert "slower than it was: forward: 4.0 times as fast as its twin, 10.0 times" in found.stderr
+    assert Record.read(tmp_path / "new" / now.file_name) == now
+    assert ["embed", "2.00", "3.0", "1", "ms", "20", "ms", "20"] in [line.split() for line in found.stdout.splitlines()]
+    assert CliRunner().invoke(app, ["bench", "run", "--against", str(tmp_path), "--tolerance", "3"]).exit_code == 0
+
+
+# The floor
+
+
+def test_a_floor_is_bound_by_operations_or_by_bytes() -> None:
+    peak = Peak(flops=100.0, bytes=10.0)
+    assert Cost(500, 20).seconds(peak) == 5.0
+    assert (Cost(500, 20) + Cost(1, 60)).seconds(peak) == 8.0
+    assert Cost(500, 20).times(3) == Cost(1500, 60)
+
+
+def test_costs_of_one_step_by_hand() -> None:
+    """One step, d = 2, static 3, time 5, 1 relation (3 with reciprocal and loop), 4 questions."""
+    model = XERTE(settings_of(steps=1, dims=(2,), static_dim=3, time_dim=5), 7, 1)
+    step = StepCounts(sources=4, edges=10, drawn=6, kept=8, pairs=5, entities=4, ages=3, nodes=9)
+    found = costs(model, 4, [step])
+    assert found["sample"] == Cost(0, 4 * 16 + 6 * 32)
+    queries, new = 2 * 2 * (4 * 3 + 1 * 5) + 4 * 2, 2 * 2 * (4 * 3 + 3 * 5) + 5 * 2
+    assert found["embed"] == Cost(queries + new, 4 * ((4 * 3 + 8 * 2 + 4 * 2) + (4 * 3 + 8 * 2 + 5 * 2)))
+    assert found["edges"].flops == 56 * 4 * 4 + 2 * 4 * 3 * 2 + 2 * 4 * 4 + 4 * 10 * 2 + 8 * 10
+    assert table_cost(model).flops == 32 * 8 + 6 * 3 * 4
+    assert found["dense"] == Cost()  # the last step has no dense layer
+    two = XERTE(settings_of(steps=2, dims=(2, 6), static_dim=3, time_dim=5), 7, 1)
+    rows = (step.nodes + 4) + step.pairs  # after step 1 all nodes and queries; at step 2 its new nodes
+    assert costs(two, 4, [step, step])["dense"].flops == 2 * rows * 2 * 6
+
+
+def test_counts_against_sets() -> None:
+    data = generate().dataset
+    history = TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+    model = XERTE(
+        settings_of(dims=(8, 4, 2), static_dim=4, time_dim=4, k=12, n=6), data.num_entities, data.num_relations
+    )
+    queries = Queries.of(data.split(Split.TEST)[:40:8])
+    with torch.no_grad():
+        graph = model.infer(history, queries, 0)
+    nodes = list(zip(graph.nodes.query.tolist(), graph.nodes.entity.tolist(), graph.nodes.time.tolist(), strict=True))
+    joined, asked_at = graph.nodes.step.tolist(), queries.time.tolist()
+    found = counts(graph, queries, data.num_entities)
+    assert len(found) == 3
+    for number, (count, step) in enumerate(zip(found, graph.steps, strict=True), start=1):
+        known = {node for node, at in zip(nodes, joined, strict=True) if at < number}
+        targets = [
+            (nodes[source][0], entity, time)
+            for source, entity, time in zip(step.source.tolist(), step.entity.tolist(), step.time.tolist(), strict=True)
+        ]
+        pairs = {
+            (entity, asked_at[query] - time) for query, entity, time in targets if (query, entity, time) not in known
+        }
+        assert count == StepCounts(
+            sources=len(set(step.source.tolist())),
+            edges=len(targets),
+            drawn=sum(fact >= 0 for fact in step.fact.tolist()),
+            kept=sum(step.kept.tolist()),
+            pairs=len(pairs),
+            entities=len({entity for entity, _ in pairs}),
+            ages=len({age for _, age in pairs}),
+            nodes=sum(at <= number for at in joined),
+        )
+        assert count.pairs > 0
+
+
+def test_stages_are_timed_and_the_model_is_left_as_it_was() -> None:
+    data = generate().dataset
+    history = TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+    model = XERTE(
+        settings_of(dims=(8, 4, 2), static_dim=4, time_dim=4, k=12, n=6), data.num_entities, data.num_relations
+    )
+    queries, sampler = Queries.of(data.split(Split.TEST)[:4]), model.sampler
+    before = model.forecast(history, queries).scores
+    found = floor.stage_seconds(model, history, queries, runs=1)
+    assert set(found) == set(floor.STAGES)
+    assert min(found.values()) > 0
+    assert model.sampler is sampler
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    assert torch.equal(model.forecast(history, queries).scores, before)
+
+
+# Twins
+
+
+def test_the_loop_of_the_index_sorts_every_entity() -> None:
+    facts = [(0, 0, 1, 5), (1, 1, 0, 3), (2, 0, 2, 4)]
+    assert adjacency(facts, 2) == {0: [(3, 3, 1), (5, 0, 1)], 1: [(3, 1, 0), (5, 2, 0)], 2: [(4, 0, 2), (4, 2, 2)]}
+
+
+def test_the_loop_of_the_sampler_draws_recent_edges_and_nothing_at_or_after_the_node() -> None:
+    edges = {0: [(time, 0, time) for time in range(100)]}
+    drawn = sample_loop(Sampler(Sampling.EXPONENTIAL, 5, 2.0), edges, [(0, 60)] * 200)
+    times = [time for one in drawn for time, _, _ in one]
+    assert all(len(set(one)) == 5 for one in drawn)
+    assert max(times) == 59
+    # Five draws without replacement from weights e^(-age/2) nearly always stay within the last twenty.
+    assert np.mean(np.array(times) >= 40) > 0.99
+
+
+# Growth
+
+
+def test_sizes_are_read_as_people_write_them() -> None:
+    assert [parse_size(text) for text in ("1m", "500K", " 100000 ", "2g")] == [10**6, 500_000, 100_000, 2 * 10**9]
+    with pytest.raises(InputError, match="'ten' is not a number of events"):
+        parse_size("ten")
+    with pytest.raises(InputError, match="too few for 100,000 entities"):
+        parse_size("50k")
+
+
+def test_generated_events_grow_evenly_with_a_hub_and_every_entity(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.parquet", 20_000, entities=200)
+    write_events(tmp_path / "b.parquet", 20_000, entities=200)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    log = read_events(tmp_path / "a.parquet")
+    facts, late = log.facts, 20_000 / 1000
+    assert (len(facts) + log.report.duplicates, len(log.entities), len(log.relations)) == (20_000, 200, 250)
+    degree = np.bincount(np.concatenate([facts.subject, facts.object]))
+    # The busiest of 200 holds 200^(-1/3) of both columns.
+    assert degree.max() / degree.sum() == pytest.approx(200 ** (-1 / 3), abs=0.01)
+    per_year = np.bincount(facts.time // 365)
+    assert len(per_year) == 10
+    assert np.abs(per_year - 2000).max() < 5 * late
+
+
+def test_the_stages_of_growth_on_a_small_file(tmp_path: Path) -> None:
+    write_events(tmp_path / "events.parquet", 5000, entities=100)
+    taken = take_in(tmp_path / "events.parquet", tmp_path / "grown")
+    assert (taken["entities"], taken["facts"] + taken["duplicates"]) == (100, 5000)
+    assert taken["hub_share"] > 0.15
+    made = index(tmp_path / "grown")
+    # 20 bytes for each of both directions of every fact, 8 for every entity, and headers.
+    assert 0 < made["bytes"] - taken["facts"] * 40 - 100 * 8 < 4096
+    assert taken["bytes"] > 16 * taken["facts"]
+
+
+def test_the_pages_say_so_where_nothing_was_recorded(tmp_path: Path) -> None:
+    for part in pages.PARTS.values():
+        assert part(tmp_path) == "Nothing has been recorded yet.\n"
+    record().write(tmp_path / "results" / "bench" / "a-b.json")
+    assert "| forward | 1.00 s | 1.00 s – 1.00 s | 4.0 questions/s | 1 MiB | 10 |" in pages.jobs(tmp_path)
+
+
+def test_a_growth_trace_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from xerte.bench.plot import draw
+
+    def row(events: int) -> dict[str, object]:
+        stage = {"seconds": events / 1e6, "cpu_s": 1.0, "peak_bytes": 1000 * events, "done": {"bytes": 40 * events}}
+        asked = {"epochs_s": {"512": 3.0}, "question_s": 0.1, "open_index_s": 0.01}
+        done = {"hub_share": 0.02, "bytes": 40 * events}
+        return {"events": events, "import": stage | {"done": done}, "index": stage, "asked": asked}
+
+    grown = Growth((row(10**6), row(10**7)), MACHINE, "xerte bench growth", 1)
+    grown.write(tmp_path / "results" / "bench" / "growth.json")
+    assert Growth.read(tmp_path / "results" / "bench" / "growth.json") == grown
+    draw(grown, tmp_path / "a.svg")
+    draw(grown, tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text()
+    assert "one question" in (tmp_path / "a.svg").read_text()
+    assert "takes 1.00 times what it takes at 1,000,000" in pages.growth(tmp_path)
+    with pytest.raises(InputError, match=r"does not end in \.svg or \.png"):
+        draw(grown, tmp_path / "a.pdf")
