@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test check coverage docs bench gpu-test clean
+.PHONY: help demo test check web viewer coverage docs bench gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -24,7 +24,21 @@ check: $(VENV)/ready ## formatting, lint, types, who imports whom, generated doc
 	$(BIN)/lint-imports
 	$(BIN)/python -m xerte.docs --check
 
-test: check ## everything that guards main
+NPM := PATH="$(abspath $(BIN)):$$PATH" npm --prefix web
+web/node_modules/ready: web/package.json | $(VENV)/ready
+	$(NPM) install
+	@touch $@
+
+web: web/node_modules/ready ## the viewer's own formatting, lint, types and tests
+	$(NPM) run --silent check
+
+VIEWER := src/xerte/explanation/viewer/sources.sha256
+viewer: $(VIEWER) ## build the viewer anew where its sources have changed
+$(VIEWER): $(wildcard web/src/*) web/package.json web/vite.config.js | $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --no-deps -e .
+	@touch $@
+
+test: check web viewer ## everything that guards main
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation fall below 95 %
@@ -41,4 +55,4 @@ gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) web/node_modules src/xerte/explanation/viewer .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,11 +1,20 @@
-"""Graphs of any size to draw, made by rule."""
+"""Things to draw: graphs of any size, made by rule, and a small model that was never trained."""
 
 from typing import Any
 
 import numpy as np
+import torch
 
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.explanation.named import Edge, Graph, Node
 from xerte.explanation.picture import Candidate, document
+from xerte.model import XERTE
+from xerte.settings import ModelSettings
+
+ASKED = ("Ann", "visits", "2024-01-12")
 
 QUESTION = {"subject": "Catherine Ashton", "relation": "Make a visit", "time": "2014-11-09", "object": "?"}
 RELATIONS = ("Express intent to meet or negotiate", "Consult", "Host a visit", "Make statement")
@@ -59,3 +68,19 @@ def drawn(count: int) -> dict[str, Any]:
     first, second = made.nodes[1].entity, made.nodes[2].entity
     answers = [{"entity": first, "score": 0.6, "reached": True}, {"entity": second, "score": 0.3, "reached": True}]
     return document(QUESTION, "xerte", answers, [Candidate(first, made, (), ()), Candidate(second, made, (), ())])
+
+
+def small_dataset() -> Dataset:
+    rng = np.random.default_rng(5)
+    names = ["Ann", "Ben", "Cid", "Dan", "<Eve_Ash>", "Fay"]
+    found = {tuple(row) for row in rng.integers([6, 2, 6, 11], size=(70, 4)).tolist()}
+    facts = Facts.of(sorted(row for row in found if row[0] != row[2])).in_time_order()
+    relations = Relations.of(["visits", "sends gifts to"])
+    calendar = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+    return Dataset("small", facts, (len(facts) - 10, 5, 5), Vocabulary.of(names), relations, calendar)
+
+
+def untrained(data: Dataset) -> XERTE:
+    torch.manual_seed(0)
+    settings = ModelSettings(steps=3, n=5, k=8, dims=(8, 6, 4), static_dim=4, time_dim=4)
+    return XERTE(settings, data.num_entities, data.num_relations)

@@ -15,7 +15,7 @@ from xerte.explanation import page
 from xerte.explanation.picture import Candidate, document
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 CHROMIUM = os.environ.get("XERTE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
@@ -43,12 +43,16 @@ class Opened:
         self.asked: list[str] = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
-        self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("dialog", self._refuse)
         self.page.on("request", lambda request: self.asked.append(request.url))
         path.write_text(page.page(document), "utf-8")
         self.page.goto(path.as_uri())
         self.page.wait_for_selector(".node")
         self.page.add_style_tag(content="* { transition: none }")
+
+    def _refuse(self, dialog: "Dialog") -> None:
+        self.wrong.append(f"dialog {dialog.message}")
+        dialog.dismiss()
 
     def slide(self, label: str, value: int) -> None:
         self.page.get_by_label(label, exact=True).evaluate(
@@ -98,8 +102,11 @@ def test_time_runs_to_the_right_sizes_are_attention_and_one_colour_marks_questio
     one = opened(drawn(12))
     one.slide("Least share of the score", 0)
     seen = one.page.locator(".node").evaluate_all(
-        """all => all.map(one => { const disc = one.querySelector('[data-key=disc]'), box = disc.getBoundingClientRect();
-           return [Number(one.dataset.node), (box.left + box.right) / 2, disc.r.baseVal.value, disc.getAttribute('fill')] })"""
+        """all => all.map(one => {
+            const disc = one.querySelector('[data-key=disc]'), box = disc.getBoundingClientRect();
+            const middle = (box.left + box.right) / 2;
+            return [Number(one.dataset.node), middle, disc.r.baseVal.value, disc.getAttribute('fill')];
+        })"""
     )
     made = graph(12)
     x = {made.nodes[id].time: at for id, at, _, _ in seen}
@@ -115,9 +122,11 @@ def test_darker_lines_contributed_more_and_heads_are_at_the_earlier_node(opened:
     one = opened(drawn(5))
     one.slide("Least share of the score", 0)
     lines = one.page.locator(".link").evaluate_all(
-        """all => all.map(one => { const body = one.querySelector('[data-key=body]'), head = one.querySelector('[data-key=head]');
-           const from = body.getPointAtLength(0), box = head.getBBox();
-           return [Number(one.dataset.link), parseInt(body.getAttribute('stroke').slice(1, 3), 16), from.x, box.x] })"""
+        """all => all.map(one => {
+            const [body, head] = ['body', 'head'].map(name => one.querySelector(`[data-key=${name}]`));
+            const darkness = parseInt(body.getAttribute('stroke').slice(1, 3), 16);
+            return [Number(one.dataset.link), darkness, body.getPointAtLength(0).x, head.getBBox().x];
+        })"""
     )
     by_contribution = [darkness for _, darkness, _, _ in sorted(lines)]
     assert by_contribution == sorted(by_contribution)
@@ -188,7 +197,10 @@ def test_the_filter_takes_away_what_carried_little(opened: Any) -> None:
     shown = {int(id) for id in one.page.locator(".node").evaluate_all("all => all.map(one => one.dataset.node)")}
     assert heavy <= shown
     assert len(shown) <= len(heavy) + 2
-    assert one.page.get_by_label("Least share of the score").get_attribute("aria-valuetext") == "at least 10 % of the score"
+    assert (
+        one.page.get_by_label("Least share of the score").get_attribute("aria-valuetext")
+        == "at least 10 % of the score"
+    )
 
 
 def test_keys_walk_the_nodes_hold_one_and_let_go(opened: Any) -> None:

@@ -99,7 +99,7 @@ export interface Story {
   readonly model: string;
   readonly answer: string | null;
   readonly steps: number;
-  /** How many facts were looked at and pruned that the document leaves out. */
+  /** How many looks at facts that were pruned the document leaves out. */
   readonly unseen: number;
   readonly nodes: readonly Node[];
   readonly links: readonly Link[];

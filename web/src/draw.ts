@@ -73,11 +73,12 @@ function links(
   return order.flatMap((link) => {
     const way = ways.get(link.id);
     if (!way) return [];
-    const dark = 0.2 + 0.8 * Math.sqrt(contribution(link) / strongest);
+    const fading = now.link.get(link.id) === "fading";
+    const dark = fading ? 0.6 : 0.2 + 0.8 * Math.sqrt(contribution(link) / strongest);
     const stroke = mixed(theme.paper, theme.ink, dark * strength(link.id));
     const width = 1 + 3 * Math.sqrt(share(link));
     const { body, head } = arrow(way, width);
-    const dashed = now.link.get(link.id) === "fading" ? { "stroke-dasharray": "3 3" } : {};
+    const dashed = fading ? { "stroke-dasharray": "3 3" } : {};
     const inside = [
       shape("path", { class: "grip", d: body, fill: "none", stroke: "none", "stroke-width": 12 }, [], "grip"),
       shape("path", { d: body, fill: "none", stroke, "stroke-width": width, ...dashed }, [], "body"),

@@ -149,7 +149,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
       ),
     );
     byline.textContent = `${query.time}, as ${story.model} sees it`;
-    if (story.unseen > 0) byline.textContent += ` · ${String(story.unseen)} pruned looks are left out`;
+    if (story.unseen > 0) byline.textContent += ` · ${String(story.unseen)} more facts were looked at and pruned`;
     choose({ candidate: 0, least: tidy(story, 0, FEW), pruned: false });
   }
 

@@ -58,7 +58,7 @@ def document(
         "answers": list(answers),
         "answer": candidates[0].entity if candidates else None,
         "steps": len(graph.nodes[0].attention) - 1,
-        "unseen": len(graph.edges) - len(rows),
+        "unseen": sum(bool(edge.sentence) for edge in graph.edges) - sum(fact >= 0 for fact in fact_of),
         "nodes": {
             "entity": [names[graph.nodes[node].entity] for node in nodes],
             "time": [names[graph.nodes[node].time] for node in nodes],

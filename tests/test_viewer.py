@@ -1,0 +1,336 @@
+"""The picture of an explanation: its document, the page, the frame for notebooks, SVG and PNG, and its build."""
+
+import html
+import importlib.util
+import json
+import re
+import struct
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner
+
+from drawn import ASKED, QUESTION, drawn, graph, small_dataset, untrained
+from xerte.api.model import Model
+from xerte.baselines.recurrence import Recurrence
+from xerte.cli import app
+from xerte.data import store
+from xerte.data.dataset import Dataset
+from xerte.errors import InputError
+from xerte.explanation import page, picture
+from xerte.explanation.picture import Candidate, document
+from xerte.forecaster import Queries, Scores
+from xerte.graph.index import TemporalIndex
+
+ROOT = Path(__file__).parents[1]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return small_dataset()
+
+
+@pytest.fixture
+def model(data: Dataset) -> Model:
+    return Model(untrained(data), data)
+
+
+def rows(packed: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The edges of a document in names."""
+    names, nodes, facts, edges = packed["names"], packed["nodes"], packed["facts"], packed["edges"]
+
+    def node(place: int) -> tuple[str, str]:
+        return names[nodes["entity"][place]], names[nodes["time"][place]]
+
+    def fact(place: int) -> tuple[str, ...]:
+        if place < 0:
+            return ()
+        four = (names[facts[column][place]] for column in ("subject", "relation", "object", "time"))
+        return (*four, facts["sentence"][place])
+
+    columns = (edges[name] for name in ("source", "target", "fact", "step", "contribution", "kept"))
+    return [(node(s), node(t), fact(f), step, c, k) for s, t, f, step, c, k in zip(*columns, strict=True)]
+
+
+def test_a_document_is_the_whole_graph_with_the_shares_of_every_candidate(model: Model) -> None:
+    forecast = model.forecast(*ASKED)
+    told = forecast.explain()
+    packed = told.picture
+    whole = told.whole_graph
+    expected = []
+    for edge in whole.edges:
+        if not edge.kept and not edge.sentence:
+            continue  # a pruned self-loop is nothing to see
+        ends = [(whole.nodes[end].entity, whole.nodes[end].time) for end in (edge.source, edge.target)]
+        fact = (edge.subject, edge.relation, edge.object, edge.time, edge.sentence) if edge.sentence else ()
+        expected.append((*ends, fact, edge.step, pytest.approx(edge.contribution, rel=1e-4), int(edge.kept)))
+    assert rows(packed) == expected
+    assert packed["steps"] == 3
+    assert packed["unseen"] == 0
+    reached = [answer.entity for answer in forecast.answers if answer.reached]
+    assert [one["entity"] for one in packed["candidates"]] == reached[: picture.MOST_CANDIDATES]
+    for one in packed["candidates"]:
+        share: dict[tuple[str, ...], float] = {}
+        for edge, value in zip(one["edge"], one["share"], strict=True):
+            fact = rows(packed)[edge][2][:4]
+            share[fact] = share.get(fact, 0.0) + value
+        share.pop((), None)
+        evidence = forecast.explain(one["entity"]).evidence
+        assert share == pytest.approx(
+            {(f.subject, f.relation, f.object, f.time): f.share for f in evidence}, rel=1e-3, abs=1e-6
+        )
+
+
+def test_the_explained_candidate_is_shown_first_whatever_its_place(model: Model) -> None:
+    forecast = model.forecast(*ASKED)
+    last = forecast.answers[-1].entity
+    packed = forecast.explain(last).picture
+    assert packed["answer"] == packed["candidates"][0]["entity"] == last
+    assert len({one["entity"] for one in packed["candidates"]}) == len(packed["candidates"])
+
+
+def test_of_the_pruned_only_the_nearest_to_being_kept_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "MOST_PRUNED", 10)
+    packed = drawn(100)
+    assert packed["edges"]["kept"] == [1] * 39 + [0] * 10
+    assert packed["unseen"] == 50
+    assert packed["edges"]["contribution"][-1] == pytest.approx(1 / 50)
+    assert len(packed["nodes"]["entity"]) == 50
+
+
+def test_a_model_without_a_graph_is_drawn_as_the_facts_it_counted(data: Dataset) -> None:
+    told = Model(Recurrence((0.5, 0.5), 1), data).forecast(*ASKED).explain()
+    packed = told.picture
+    assert packed["steps"] == 1
+    first = packed["candidates"][0]
+    seen = {rows(packed)[edge][2][:4]: share for edge, share in zip(first["edge"], first["share"], strict=True)}
+    counted = told.evidence[: picture.MOST_COUNTED]
+    assert seen == pytest.approx({(f.subject, f.relation, f.object, f.time): f.share for f in counted}, rel=1e-4)
+    assert {rows(packed)[edge][1][0] for edge in first["edge"]} == {told.answer}
+    assert all(source == (ASKED[0], ASKED[2]) for source, *_ in rows(packed))
+
+
+def test_no_answer_is_a_picture_of_the_question_alone() -> None:
+    packed = document(QUESTION, "xerte", [], [])
+    assert packed["answer"] is None
+    assert rows(packed) == []
+    assert "Catherine Ashton" in page.figure(packed, least=None, pruned=False, dark=False)
+
+
+HOSTILE = "</script><!--<script>alert('1')\u2028\u2029&"
+
+
+def test_a_document_may_stand_in_a_script_element_whatever_its_names() -> None:
+    made = graph(3)
+    packed = document(QUESTION | {"subject": HOSTILE}, HOSTILE, [], [Candidate(HOSTILE, made, (), ())])
+    text = page.packed(packed)
+    assert not set(text) & set("<>&\u2028\u2029")
+    assert json.loads(text) == packed
+    whole = page.page(packed)
+    assert whole.count("</script>") == 3
+    assert HOSTILE not in whole
+
+
+def test_the_page_loads_nothing(model: Model, tmp_path: Path) -> None:
+    told = model.forecast(*ASKED).explain()
+    text = told.to_html(tmp_path / "why.html")
+    assert (tmp_path / "why.html").read_text("utf-8") == text
+    assert "default-src 'none'" in text
+    assert not re.findall(r"<(?:link|img|iframe)|<script[^>]+src", text)
+    assert set(re.findall(r"https?://[\w./]+", text)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xhtml",
+        "http://www.w3.org/1999/xlink",
+        "http://www.w3.org/2000/xmlns/",
+        "http://www.w3.org/XML/1998/namespace",
+    }
+    inside = re.search(r'id="document">(.*?)</script>', text)
+    assert inside is not None
+    assert json.loads(inside[1]) == told.picture
+
+
+def test_notebooks_get_the_page_in_a_closed_frame(model: Model) -> None:
+    forecast = model.forecast(*ASKED)
+    shown = forecast._repr_html_()
+    assert shown is not None
+    assert shown == forecast.explain()._repr_html_()
+    source = re.search(r'srcdoc="([^"]*)"', shown)
+    assert source is not None
+    assert html.unescape(source[1]) == forecast.explain().to_html()
+    assert 'sandbox="allow-scripts allow-downloads"' in shown
+
+
+class Counting:
+    """A forecaster that notes how much it is asked."""
+
+    name = "xerte"
+
+    def __init__(self, data: Dataset) -> None:
+        self.inner, self.sizes = untrained(data), list[int]()
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        self.sizes.append(len(queries))
+        return self.inner.forecast(history, queries)
+
+
+def test_a_question_among_many_is_asked_again_only_once_for_its_picture(data: Dataset) -> None:
+    asked = Counting(data)
+    model = Model(asked, data)
+    question = model.forecast(*ASKED).question
+    many = model.forecast_many([question, question])
+    asked.sizes.clear()
+    assert len(many[0].explain().picture["candidates"]) > 3
+    assert asked.sizes == [1]
+
+
+def test_a_figure_shows_what_the_page_shows_first() -> None:
+    packed = drawn(50)
+    tree = ET.fromstring(page.figure(packed, least=None, pruned=False, dark=False))
+    shown = [int(node.attrib["data-node"]) for node in tree.iter(f"{SVG}g") if node.get("class") == "node"]
+    assert 5 < len(shown) <= 25
+    whole = ET.fromstring(page.figure(packed, least=0, pruned=True, dark=True))
+    assert sum(node.get("class") == "node" for node in whole.iter(f"{SVG}g")) == 50
+    named = {"".join(text.itertext()) for text in tree.iter(f"{SVG}text")}
+    assert {packed["answer"], "Catherine AshtonMake a visit ?2014-11-09"} <= named
+    assert f"share of {packed['answer']}’s score" in named
+
+
+def test_a_higher_least_share_draws_fewer_facts() -> None:
+    packed = drawn(30)
+
+    def facts(least: float) -> set[int]:
+        tree = ET.fromstring(page.figure(packed, least=least, pruned=False, dark=False))
+        return {int(node.attrib["data-link"]) for node in tree.iter(f"{SVG}g") if node.get("class") == "link"}
+
+    assert {place for place, edge in enumerate(graph(30).edges) if edge.share >= 0.2} <= facts(0.2)
+    assert facts(0.2) < facts(0.001) < facts(0)
+    assert len(facts(0)) == 29
+
+
+def test_svg_and_png_are_the_same_picture(model: Model, tmp_path: Path) -> None:
+    told = model.forecast(*ASKED).explain()
+    svg = told.to_svg(tmp_path / "why.svg")
+    assert (tmp_path / "why.svg").read_text("utf-8") == svg
+    tree = ET.fromstring(svg)
+    content = told.to_png(tmp_path / "why.png", scale=2)
+    assert (tmp_path / "why.png").read_bytes() == content
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", content[16:24]) == (2 * int(tree.attrib["width"]), 2 * int(tree.attrib["height"]))
+    assert told.to_svg(dark=True) != svg
+
+
+def test_the_command_line_writes_every_picture(
+    data: Dataset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store.save(data, tmp_path / "tiny")
+    files = {kind: tmp_path / f"why.{kind}" for kind in ("html", "svg", "png")}
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    done = CliRunner().invoke(app, ["explain", str(tmp_path / "tiny"), *ASKED, *options])
+    assert done.exit_code == 0, done.output
+    assert "The picture is in" in done.output
+    assert files["html"].read_text("utf-8").startswith("<!doctype html>")
+    assert files["svg"].read_text("utf-8").startswith("<svg ")
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setattr(page, "BUILT", tmp_path / "nowhere")
+    page._script.cache_clear()
+    done = CliRunner().invoke(app, ["explain", str(tmp_path / "tiny"), *ASKED, "--html", str(tmp_path / "no.html")])
+    assert done.exit_code == 2
+    assert "the viewer was not built" in done.output
+    assert not (tmp_path / "no.html").exists()
+
+
+def test_without_a_built_viewer_one_sentence_says_so_and_notebooks_show_text(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forecast = model.forecast(*ASKED)
+    monkeypatch.setattr(page, "BUILT", tmp_path)
+    page._script.cache_clear()
+    with pytest.raises(InputError, match=r"the viewer was not built .*viewer\.js is missing.*pip install"):
+        forecast.explain().to_html()
+    assert forecast._repr_html_() is None
+
+
+@pytest.mark.parametrize("missing", ["quickjs", "resvg_py"])
+def test_missing_extras_are_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(InputError, match=r"pip install 'xerte\[explain\]'"):
+        page.png(page.figure(drawn(3), least=None, pruned=False, dark=False), 1)
+
+
+# The build
+
+
+@pytest.fixture(scope="module")
+def hook() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def hooked(hook: ModuleType, root: Path) -> Any:
+    """The hook of a checkout, and in `said` what it told the user."""
+    app = SimpleNamespace(said=[])
+    app.display_warning = app.said.append
+    return hook.ViewerHook(str(root), {}, None, None, "", "wheel", app)
+
+
+def checkout(root: Path, hook: ModuleType) -> Any:
+    (root / "web/src").mkdir(parents=True)
+    for name in ("src/a.ts", "package.json", "vite.config.js"):
+        (root / "web" / name).write_text(name)
+    out = root / "src/xerte/explanation/viewer"
+    out.mkdir(parents=True)
+    made = hooked(hook, root)
+    for name in hook.FILES:
+        (out / name).write_text("built")
+    (out / hook.STAMP).write_text(made._digest())
+    return made
+
+
+def test_node_is_fetched_only_where_the_viewer_is_stale(hook: ModuleType, tmp_path: Path) -> None:
+    made = checkout(tmp_path, hook)
+    assert made.dependencies() == []
+    (tmp_path / "web/src/a.ts").write_text("changed")
+    assert made.dependencies() == [hook.NODE]
+    (tmp_path / "web/src/a.ts").write_text("src/a.ts")
+    assert made.dependencies() == []
+    (tmp_path / "src/xerte/explanation/viewer/figure.js").unlink()
+    assert made.dependencies() == [hook.NODE]
+
+
+def test_an_archive_without_sources_of_the_viewer_needs_no_node(hook: ModuleType, tmp_path: Path) -> None:
+    assert hooked(hook, tmp_path).dependencies() == []
+
+
+def test_a_build_that_fails_says_so_and_keeps_what_was_there(
+    hook: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = checkout(tmp_path, hook)
+    (tmp_path / "web/src/a.ts").write_text("changed")
+    monkeypatch.setattr(made, "_npm", lambda *_, **__: (_ for _ in ()).throw(OSError("no way to the registry")), False)
+    made.initialize("standard", {})
+    assert made.app.said == [
+        "The viewer was not built (no way to the registry): everything works but pictures (--html, --svg, --png)."
+    ]
+    assert (tmp_path / "src/xerte/explanation/viewer/figure.js").read_text() == "built"
+
+
+def test_what_is_installed_was_built_from_these_sources(hook: ModuleType) -> None:
+    made = hooked(hook, ROOT)
+    assert (page.BUILT / hook.STAMP).read_text() == made._digest(), "web/ has changed: run `make viewer`"
+
+
+def test_the_question_asked_is_that_of_the_forecast(model: Model) -> None:
+    forecast = model.forecast(*ASKED)
+    assert forecast.explain().picture["query"] == asdict(forecast.question)
