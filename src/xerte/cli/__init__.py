@@ -83,6 +83,7 @@ def root(
     xerte evaluate mine --model runs/mine-auto          how good is it?
     xerte forecast mine "Ada Lund" "visits" 2024-05-01  what comes next?
     xerte explain mine "Ada Lund" "visits" 2024-05-01   and why?
+    xerte faithfulness mine --model runs/mine-auto      is that so?
 
     Data is kept under $XERTE_HOME (default: the platform's folder for user data).
     """
