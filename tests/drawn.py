@@ -65,7 +65,8 @@ def graph(count: int, kept: int = 40, entities: int | None = None) -> Graph:
 def drawn(count: int) -> dict[str, Any]:
     """A picture's document with two candidates."""
     made = graph(count)
-    first, second = made.nodes[1].entity, made.nodes[2].entity
+    first = made.nodes[1].entity
+    second = next((node.entity for node in made.nodes[2:] if node.entity != first), QUESTION["subject"])
     answers = [{"entity": first, "score": 0.6, "reached": True}, {"entity": second, "score": 0.3, "reached": True}]
     return document(QUESTION, "xerte", answers, [Candidate(first, made, (), ()), Candidate(second, made, (), ())])
 

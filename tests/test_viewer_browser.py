@@ -103,7 +103,7 @@ def test_time_runs_to_the_right_sizes_are_attention_and_one_colour_marks_questio
     one.slide("Least share of the score", 0)
     seen = one.page.locator(".node").evaluate_all(
         """all => all.map(one => {
-            const disc = one.querySelector('[data-key=disc]'), box = disc.getBoundingClientRect();
+            const disc = one.querySelector('.disc'), box = disc.getBoundingClientRect();
             const middle = (box.left + box.right) / 2;
             return [Number(one.dataset.node), middle, disc.r.baseVal.value, disc.getAttribute('fill')];
         })"""
@@ -123,7 +123,7 @@ def test_darker_lines_contributed_more_and_heads_are_at_the_earlier_node(opened:
     one.slide("Least share of the score", 0)
     lines = one.page.locator(".link").evaluate_all(
         """all => all.map(one => {
-            const [body, head] = ['body', 'head'].map(name => one.querySelector(`[data-key=${name}]`));
+            const [body, head] = ['body', 'head'].map(name => one.querySelector(`.${name}`));
             const darkness = parseInt(body.getAttribute('stroke').slice(1, 3), 16);
             return [Number(one.dataset.link), darkness, body.getPointAtLength(0).x, head.getBBox().x];
         })"""
@@ -170,7 +170,7 @@ def test_hover_and_click_tell_the_fact_its_date_and_its_share(opened: Any) -> No
     assert str(edge.time) in detail
     assert "carried 50.0 % of" in detail
     assert "contribution 0.50 in step 1" in detail
-    one.page.locator("[data-node='1'] [data-key=disc]").hover()
+    one.page.locator("[data-node='1'] .disc").hover()
     assert f"{graph(5).nodes[1].entity}, {graph(5).nodes[1].time}" in one.page.locator(".tip").inner_text()
     one.page.mouse.move(5, 5)
     assert edge.sentence in one.page.locator(".detail").inner_text()
@@ -240,7 +240,7 @@ def test_names_are_never_run(opened: Any) -> None:
     one = opened(made)
     for place in range(one.page.locator(".fact").count()):
         one.page.locator(".fact").nth(place).hover()
-    one.page.locator("[data-node='1'] [data-key=disc]").hover()
+    one.page.locator("[data-node='1'] .disc").hover()
     assert one.page.locator("img").count() == 0
     assert one.page.locator("script").count() == 3
     assert one.page.title().startswith(HOSTILE[:30])

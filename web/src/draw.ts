@@ -81,8 +81,8 @@ function links(
     const dashed = fading ? { "stroke-dasharray": "3 3" } : {};
     const inside = [
       shape("path", { class: "grip", d: body, fill: "none", stroke: "none", "stroke-width": 12 }, [], "grip"),
-      shape("path", { d: body, fill: "none", stroke, "stroke-width": width, ...dashed }, [], "body"),
-      shape("path", { d: head, fill: stroke }, [], "head"),
+      shape("path", { class: "body", d: body, fill: "none", stroke, "stroke-width": width, ...dashed }, [], "body"),
+      shape("path", { class: "head", d: head, fill: stroke }, [], "head"),
     ];
     return [
       shape(
@@ -129,7 +129,7 @@ function nodes(
       shape("circle", { class: "grip", r: Math.max(place.radius, 9), fill: "none" }, [], "grip"),
       shape(
         "circle",
-        { r: radius(place), fill: color(fill), stroke: color(stroke), "stroke-width": strong ? 2 : 1.2 },
+        { class: "disc", r: radius(place), fill: color(fill), stroke: color(stroke), "stroke-width": strong ? 2 : 1.2 },
         [],
         "disc",
       ),
@@ -188,7 +188,7 @@ function labelStrength(layout: Layout, label: Label, { node, link }: Record<"nod
   if (label.kind === "relation") return link(Number(label.of));
   if (label.kind === "date") return node(Number(label.of));
   if (label.kind !== "name") return 1;
-  const lane = layout.lanes.find(({ entity }) => entity === label.of);
+  const lane = layout.laneOf.get(String(label.of));
   const most = Math.max(0, ...(lane?.nodes ?? []).map((place) => node(place.node.id)));
   return most > 0 && most < 1 ? 0.25 + 0.75 * most : most;
 }

@@ -45,6 +45,7 @@ export interface Scale {
 export interface Layout {
   readonly places: ReadonlyMap<number, Place>;
   readonly lanes: readonly Lane[];
+  readonly laneOf: ReadonlyMap<string, Lane>;
   readonly columns: readonly Column[];
   readonly scale: Scale;
   readonly radius: (attention: number) => number;
@@ -161,6 +162,7 @@ export function layOut(
   return {
     places,
     lanes,
+    laneOf: new Map(lanes.map((lane) => [lane.entity, lane])),
     columns: byTime,
     scale,
     radius,

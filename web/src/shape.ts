@@ -32,31 +32,33 @@ export function markup(one: Shape): string {
 }
 
 const SVG = "http://www.w3.org/2000/svg";
-const KEY = "data-key";
-/** The attributes that were drawn; others, such as what can be focused, are left alone. */
-const drawn = new WeakMap<Element, readonly string[]>();
+
+/** What every element was last drawn as; attributes that were never drawn, such as tabindex, are left alone. */
+const last = new WeakMap<Element, Shape>();
 
 /** Makes an element's children those of the tree; elements of the same key stay, so that changes can be seen to pass. */
 export function patch(parent: Element, children: readonly Shape[]): void {
+  const keyOf = (child: Shape, place: number): string => child.key ?? `#${String(place)}`;
   const had = new Map<string, Element>();
-  for (const child of parent.children) had.set(child.getAttribute(KEY) ?? "", child);
+  for (const [place, child] of [...parent.children].entries()) {
+    const old = last.get(child);
+    if (old) had.set(keyOf(old, place), child);
+  }
   const now = children.map((child, place) => {
-    const key = child.key ?? `#${String(place)}`;
-    const old = had.get(key);
+    const old = had.get(keyOf(child, place));
     const element = old?.tagName === child.tag ? old : document.createElementNS(SVG, child.tag);
-    const set: Record<string, string | number | undefined> = { ...child.set, [KEY]: key };
-    for (const name of drawn.get(element) ?? []) if (set[name] === undefined) element.removeAttribute(name);
-    drawn.set(element, Object.keys(set));
-    for (const [name, value] of Object.entries(set)) {
-      if (value !== undefined && element.getAttribute(name) !== written(value))
-        element.setAttribute(name, written(value));
-    }
-    if (typeof child.inside === "string") {
-      if (element.textContent !== child.inside) element.textContent = child.inside;
-    } else patch(element, child.inside);
+    redraw(element, last.get(element), child);
+    last.set(element, child);
     return element;
   });
-  const same =
-    now.length === parent.children.length && now.every((element, place) => parent.children[place] === element);
+  const same = now.length === parent.children.length && now.every((one, place) => parent.children[place] === one);
   if (!same) parent.replaceChildren(...now);
+}
+
+function redraw(element: Element, old: Shape | undefined, child: Shape): void {
+  for (const name of Object.keys(old?.set ?? {})) if (child.set[name] === undefined) element.removeAttribute(name);
+  for (const [name, value] of Object.entries(child.set))
+    if (value !== undefined && value !== old?.set[name]) element.setAttribute(name, written(value));
+  if (typeof child.inside !== "string") patch(element, child.inside);
+  else if (child.inside !== old?.inside) element.textContent = child.inside;
 }

@@ -164,8 +164,18 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     if (!scene.layout.places.has(current)) current = 0;
     if (pinned && !shown(pinned)) pinned = null;
     redraw();
+    name();
     list();
     fit();
+  }
+
+  /** What a screen reader says of every node. */
+  function name(): void {
+    for (const one of world.querySelectorAll<SVGGElement>(".node")) {
+      const node = story.nodes[Number(one.dataset.node)];
+      one.setAttribute("role", "img");
+      if (node) one.setAttribute("aria-label", aboutNode(story, node, choice.candidate).join(". "));
+    }
   }
 
   const aspect = (): number => {
@@ -203,12 +213,8 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     step.setAttribute("aria-valuetext", stepText.textContent);
     least.setAttribute("aria-valuetext", leastText.textContent);
     patch(world, draw(scene, now, colors, emphasis()));
-    for (const one of world.querySelectorAll<SVGGElement>(".node")) {
-      const node = story.nodes[Number(one.dataset.node)];
+    for (const one of world.querySelectorAll<SVGGElement>(".node"))
       one.setAttribute("tabindex", Number(one.dataset.node) === current ? "0" : "-1");
-      one.setAttribute("role", "img");
-      if (node) one.setAttribute("aria-label", aboutNode(story, node, choice.candidate).join(". "));
-    }
     tell();
   }
 
@@ -271,7 +277,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
   }
 
   /** All of it where that stays legible; otherwise the end of it, where the question is. */
-  function fit(smallest = 0.75): void {
+  function fit(smallest = 0.6): void {
     const { width, height } = stage.getBoundingClientRect();
     if (width === 0 || height === 0) return;
     const box = bounds(scene);
