@@ -16,6 +16,7 @@ import xerte
 from xerte.api.explain import Explanation
 from xerte.api.model import Model
 from xerte.cli import app
+from xerte.cli.explain import print_tree
 from xerte.cli.ranking import standing
 from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
@@ -23,7 +24,7 @@ from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import InputError, UnknownNameError
-from xerte.explanation.named import Fact
+from xerte.explanation.named import Edge, Fact, Graph, Node
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
@@ -301,6 +302,31 @@ def test_the_command_tells_why(folder: str, model: Model, tmp_path: Path) -> Non
     assert len(nx.read_graphml(tmp_path / "g", force_multigraph=True)) == len(told.whole_graph.nodes)
     body = json.loads(run(*asked, "--json"))
     assert body == json.loads(json.dumps(told.to_json()))
+
+
+def test_the_tree_shows_what_lies_behind_a_node_once_below_its_heaviest_fact(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def edge(source: int, target: int, share: float, contribution: float, text: str) -> Edge:
+        return Edge(source, target, "s", "p", "o", "t", 1, contribution, contribution, share, True, text)
+
+    nodes = tuple(Node(id, "ABC"[id], "day", 0, (1.0,), True) for id in range(3))
+    edges = (
+        edge(0, 0, 0.3, 0.3, ""),
+        edge(0, 1, 0.0, 0.9, "Noticed most."),
+        edge(0, 1, 0.2, 0.1, "Carried."),
+        edge(0, 1, 0.5, 0.2, "Carried."),
+        edge(1, 2, 0.7, 0.00001, "Behind."),
+        edge(1, 2, 0.0, 0.00001, "Faint."),
+    )
+    print_tree(Graph(nodes, edges))
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "A, day: the question",
+        "├──  70.0%  Carried.  (0.2000)",
+        "│   ├──  70.0%  Behind.  (< 0.0001)",
+        "│   └── and 1 more",
+        "└──      –  Noticed most.  (0.9000)  goes on under a heavier fact",
+    ]
 
 
 def test_an_answer_beyond_the_best_is_told_its_place(folder: str, model: Model, tmp_path: Path) -> None:

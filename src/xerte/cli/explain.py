@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -109,7 +109,7 @@ def _tell(told: "Explanation", dismissed: bool) -> None:
     if dismissed:
         _print_dismissed(told)
     if told.graph.nodes:
-        _print_tree(told.graph)
+        print_tree(told.graph)
 
 
 def _print_dismissed(told: "Explanation") -> None:
@@ -127,38 +127,58 @@ def _small(contribution: float) -> str:
     return f"{contribution:.4f}" if contribution >= _FAINT else "< 0.0001"
 
 
-def _print_tree(graph: "Graph") -> None:
-    """The graph as the model grew it: below a node, the facts it looked back to, those that carried most first."""
+class _Branch(NamedTuple):
+    """A fact as the tree shows it: all edges by which the model took it from one node to another."""
+
+    share: float
+    contribution: float
+    text: str
+    source: int
+    target: int
+
+
+def print_tree(graph: "Graph") -> None:
+    """The graph as the model grew it: below a node, the facts it looked back to, those that carried most first.
+
+    Where several facts lead to one node, what lies behind it is shown below the heaviest of them.
+    """
     from rich.console import Console
     from rich.text import Text
     from rich.tree import Tree
 
-    root = graph.nodes[0]
-    tree = Tree(Text(f"{root.entity}, {root.time}: the question"))
-    outgoing: dict[int, dict[str, list[Edge]]] = {}
+    edges: dict[tuple[int, int, str], list[Edge]] = {}
     for edge in graph.edges:
         if edge.sentence:
-            outgoing.setdefault(edge.source, {}).setdefault(edge.sentence, []).append(edge)
-    _grow(tree, root.id, outgoing, set())
+            edges.setdefault((edge.source, edge.target, edge.sentence), []).append(edge)
+    branches = [
+        _Branch(sum(one.share for one in some), max(one.contribution for one in some), text, source, target)
+        for (source, target, text), some in edges.items()
+    ]
+    branches.sort(key=lambda branch: (-branch.share, -branch.contribution, branch.text))
+    heaviest: dict[int, _Branch] = {}
+    outgoing: dict[int, list[_Branch]] = {}
+    for branch in branches:
+        heaviest.setdefault(branch.target, branch)
+        outgoing.setdefault(branch.source, []).append(branch)
+    root = graph.nodes[0]
+    tree = Tree(Text(f"{root.entity}, {root.time}: the question"))
+    _grow(tree, root.id, outgoing, heaviest)
     print_text("The graph: share of the answer's score (– for none), fact, attention it was given")
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(tree)
 
 
-def _grow(tree: "Tree", node: int, outgoing: "dict[int, dict[str, list[Edge]]]", seen: set[int]) -> None:
+def _grow(tree: "Tree", node: int, outgoing: dict[int, list[_Branch]], heaviest: dict[int, _Branch]) -> None:
     from rich.text import Text
 
-    weighed = [
-        (sum(edge.share for edge in edges), max(edge.contribution for edge in edges), text, edges[0].target)
-        for text, edges in outgoing.get(node, {}).items()
-    ]
-    weighed.sort(key=lambda row: (-row[0], -row[1], row[2]))
-    shown = [row for row in weighed if row[0] >= _LEAST or row[1] >= _FAINT][:_BRANCHES]
-    for share, contribution, text, target in shown:
-        label = Text(f"{share:>6.1%}  {text}" if share else f"     –  {text}", "bold" if share else "dim")
-        again = "  goes on as above" if target in seen and target in outgoing else ""
-        branch = tree.add(label.append(f"  ({_small(contribution)}){again}", "dim"))
-        if target not in seen:
-            seen.add(target)
-            _grow(branch, target, outgoing, seen)
-    if len(weighed) > len(shown):
-        tree.add(Text(f"and {len(weighed) - len(shown)} more", "dim"))
+    every = outgoing.get(node, [])
+    shown = [one for one in every if one.share >= _LEAST or one.contribution >= _FAINT][:_BRANCHES]
+    for one in shown:
+        share = f"{one.share:>6.1%}" if one.share else "     –"
+        label = Text(f"{share}  {one.text}", "bold" if one.share else "dim")
+        here = heaviest[one.target] is one
+        elsewhere = "" if here or one.target not in outgoing else "  goes on under a heavier fact"
+        branch = tree.add(label.append(f"  ({_small(one.contribution)}){elsewhere}", "dim"))
+        if here:
+            _grow(branch, one.target, outgoing, heaviest)
+    if len(every) > len(shown):
+        tree.add(Text(f"and {len(every) - len(shown)} more", "dim"))
