@@ -40,11 +40,11 @@ def index(facts: list[reference.Fact], entities: int = E, relations: int = R) ->
     return TemporalIndex.build(Facts.of(facts), entities, relations)
 
 
-def model(**changes: float) -> RENet:
+def model(**changes: float | str) -> RENet:
     """Small, and in double precision, so that nothing is lost to rounding."""
     torch.manual_seed(0)
     frame = Frame(E, R, Calendar(Tick.STEP, "", Tick.STEP), 0, 4)
-    values = {"dim": 4, "blocks": 2, "length": 3, "global_epochs": 2, **changes}
+    values: dict[str, float | str] = {"dim": 4, "blocks": 2, "length": 3, "global_epochs": 2, **changes}
     return RENet(RENetSettings.model_validate(values), frame).double()
 
 
@@ -106,6 +106,8 @@ def twin(re_net: RENet, facts: list[reference.Fact], question: Question) -> tupl
         without_relation.append(torch.cat(step))
     hidden, other = recurrent(re_net.encoder, inputs), recurrent(re_net.relation_encoder, without_relation)
     logits = re_net.decoder(torch.cat([re_net.entity[subject], hidden, re_net.relation[relation]]))
+    if re_net.settings.decoder == "shared":
+        logits = torch.stack([(vector * logits).sum() for vector in re_net.entity])
     told = re_net.relation_decoder(torch.cat([re_net.entity[subject], other]))
     return logits.tolist(), told.tolist()
 
@@ -131,6 +133,12 @@ def test_snapshots_by_hand() -> None:
     row, node = snapshots.active(torch.tensor([0, 0, 0, 1]), torch.tensor([5, 4, -1, 4]), most=1)
     assert (row.tolist(), node.tolist()) == ([0, 1], [1, 0])
     assert snapshots.active(torch.tensor([0]), torch.tensor([5]), most=2)[1].tolist() == [0, 1]
+    assert [snapshots.met(time).tolist() for time in (-2, -1, 3, 4)] == [
+        [False, False, False],
+        [True, False, True],
+        [True, False, True],
+        [True, True, True],
+    ]
 
 
 def test_a_forecast_by_hand() -> None:
@@ -178,9 +186,9 @@ questions = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers
 
 
 @settings(max_examples=25)
-@given(fact_lists, questions)
-def test_equals_its_slow_twin_in_any_company(facts: list[reference.Fact], asked: list[Question]) -> None:
-    re_net, history = model(), index(facts)
+@given(fact_lists, questions, st.sampled_from(["own", "shared"]))
+def test_equals_its_slow_twin_in_any_company(facts: list[reference.Fact], asked: list[Question], decoder: str) -> None:
+    re_net, history = model(decoder=decoder), index(facts)
     together = re_net.forecast(history, ask(*asked))
     relations = re_net.relation_logits(history, ask(*asked))
     assert together.reached.all()
@@ -227,6 +235,14 @@ def test_the_loss_is_the_answers_and_a_part_of_the_relations() -> None:
         assert learned_first or bool(parameter.grad.abs().max() > 0), name  # type: ignore[union-attr]
 
 
+def test_with_a_shared_decoder_whom_training_never_meets_is_no_wrong_answer() -> None:
+    re_net = model(dropout=0.0, relation_weight=0.0, decoder="shared")
+    facts = [*HISTORY[:4], *LATER]  # 4 takes part in nothing until training is over
+    loss = re_net.loss(index(facts), ask((0, 0, 4)), torch.tensor([1]), seed=0)
+    logits = twin(re_net, facts, (0, 0, 4))[0]
+    assert loss.item() == pytest.approx(-float(torch.tensor(logits[:4]).log_softmax(0)[1]), rel=1e-6)
+
+
 def test_dropout_follows_from_the_seed_and_the_content() -> None:
     values = torch.ones(20000)
     thinned = Dropout.seeded(0.25, 7, values.device)(values)
@@ -251,7 +267,7 @@ def test_the_graphs_state_is_learned_once_and_from_training_alone() -> None:
         re_net.loss(index(facts), ask((0, 0, 4)), torch.tensor([1]), seed=0)
         return re_net
 
-    one, other = learned(HISTORY + LATER), learned([*HISTORY, (0, 1, 0, 5)])
+    one, other = learned(HISTORY + LATER), learned([*HISTORY, (0, 1, 0, 4), (0, 1, 0, 5)])
     untrained = model().global_state.state_dict()
     for name, value in one.global_state.state_dict().items():
         assert torch.equal(value, other.global_state.state_dict()[name]), name

@@ -1,5 +1,6 @@
 """RE-Net itself: a recurrent event encoder and a decoder over all entities."""
 
+from enum import StrEnum
 from typing import Self
 
 import torch
@@ -16,6 +17,13 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine
 
 
+class Decoder(StrEnum):
+    """Whose weights tell an answer."""
+
+    OWN = "own"  # w_o is learned for every entity, as published: only what was an answer in training can be told
+    SHARED = "shared"  # w_o = Vᵀ e_o: what was read of an entity can be told of it, met in training or not
+
+
 class RENetSettings(BaseModel):
     """RE-Net's settings; the defaults are those published."""
 
@@ -27,6 +35,8 @@ class RENetSettings(BaseModel):
     dropout: float = Field(default=0.5, ge=0, lt=1, description="share left out in training")
     relation_weight: float = Field(default=0.1, ge=0, description="λ, of telling the relation too")
     loss: Loss = Loss.SOFTMAX
+    decoder: Decoder = Decoder.OWN
+    init: float = Field(default=0.0, ge=0, le=100, description="deviation of new entities; 0: Glorot's, as published")
     global_epochs: int = Field(default=20, ge=0, description="epochs in which the graph's state is learned first")
     global_lr: float = Field(default=1e-3, gt=0, description="learning rate then")
 
@@ -63,11 +73,15 @@ class RENet(nn.Module):
         s, entities, relations = settings, frame.num_entities, frame.num_relations
         gain = nn.init.calculate_gain("relu")
         self.entity = nn.Parameter(nn.init.xavier_uniform_(torch.empty(entities, s.dim), gain))
+        if s.init:
+            nn.init.normal_(self.entity, std=s.init)
         self.relation = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * relations, s.dim), gain))
         self.aggregator = Aggregator(s.dim, relations, s.blocks)
         self.global_state = GlobalState(entities, relations, s.dim, s.blocks, s.length)
         self.encoder, self.relation_encoder = nn.GRU(4 * s.dim, s.dim), nn.GRU(3 * s.dim, s.dim)
-        self.decoder, self.relation_decoder = nn.Linear(3 * s.dim, entities), nn.Linear(2 * s.dim, 2 * relations)
+        shared = s.decoder is Decoder.SHARED
+        self.decoder = nn.Linear(3 * s.dim, s.dim, bias=False) if shared else nn.Linear(3 * s.dim, entities)
+        self.relation_decoder = nn.Linear(2 * s.dim, 2 * relations)
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """The log-odds of every entity; all are reached."""
@@ -82,7 +96,11 @@ class RENet(nn.Module):
         content = combine(seed, queries.subject, queries.relation, queries.time)
         dropout = Dropout.seeded(s.dropout, int(content.sum()), history.device)
         row, steps = self._steps(history, queries, dropout)
-        loss = one_vs_all(self._decode(queries, row, steps, dropout), answer, s.loss)
+        logits = self._decode(queries, row, steps, dropout)
+        if s.decoder is Decoder.SHARED:
+            # An entity training never meets is no wrong answer: it would be taught to look unlike any answer.
+            logits = logits.masked_fill(~Snapshots.of(history).met(self.frame.last), -100.0)
+        loss = one_vs_all(logits, answer, s.loss)
         if not s.relation_weight:
             return loss
         told = self._decode_relation(queries.subject, row, steps, dropout)
@@ -110,8 +128,8 @@ class RENet(nn.Module):
         relation = self.relation.index_select(0, queries.relation)
         inputs = torch.cat([steps, subject.index_select(0, row), relation.index_select(0, row)], 1)
         hidden = last_state(self.encoder, dropout(inputs), row, len(queries))
-        logits: Tensor = self.decoder(dropout(torch.cat([subject, hidden, relation], 1)))
-        return logits
+        decoded: Tensor = self.decoder(dropout(torch.cat([subject, hidden, relation], 1)))
+        return decoded @ self.entity.T if self.settings.decoder is Decoder.SHARED else decoded
 
     def _decode_relation(self, subject: Tensor, row: Tensor, steps: Tensor, dropout: Dropout) -> Tensor:
         subject = self.entity.index_select(0, subject)

@@ -61,6 +61,12 @@ class Snapshots:
         stop = torch.searchsorted(self.node_key, (entity << 32) + time)
         return expand(torch.maximum(first, stop - most), stop)
 
+    def met(self, time: int) -> Tensor:
+        """Whether an entity took part in anything up to a time; bool [E]."""
+        entity = torch.arange(self.num_entities, device=self.node_key.device) << 32
+        later = torch.searchsorted(self.node_key, entity + time, right=True)
+        return later > torch.searchsorted(self.node_key, entity + _EARLIEST)
+
     def edges(self, node: Tensor) -> tuple[Tensor, Tensor]:
         """(row, edge) of all edges of these nodes, in order."""
         return expand(self.node_edge.index_select(0, node), self.node_edge.index_select(0, node + 1))

@@ -75,11 +75,14 @@ class GlobalState(nn.Module):
         return kept.state.index_select(0, moment)
 
     def learn(self, history: TemporalIndex, last: int, epochs: int, lr: float, dropout: float, seed: int) -> None:
-        """Learns from the snapshots up to a time and from nothing later; a second call does nothing."""
+        """Learns from the snapshots before the last time of training, which may hold facts to be judged by, too.
+
+        A second call does nothing.
+        """
         if bool(self.trained):
             return
         snapshots, thinned = Snapshots.of(history), Dropout.seeded(dropout, seed, history.device)
-        moments = int(torch.searchsorted(snapshots.time, last, right=True))
+        moments = int(torch.searchsorted(snapshots.time, last))
         runs = _runs(torch.arange(max(0, moments - 1), device=history.device))
         order = torch.Generator().manual_seed(seed)
         self.requires_grad_(True)
