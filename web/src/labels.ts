@@ -2,7 +2,7 @@
 import type { Link } from "./document";
 import { pointAt, type Curve } from "./curve";
 import type { Box, Layout } from "./layout";
-import { wrapped, type Measure } from "./text";
+import { readable, wrapped, type Measure } from "./text";
 
 export interface Label {
   readonly key: string;
@@ -162,7 +162,7 @@ export function placed(
   for (const link of links.slice(0, relations)) {
     const way = ways.get(link.id);
     if (!way) continue;
-    const text = wrapped(link.inverse ? `${link.relation}⁻¹` : link.relation, wide, 3);
+    const text = wrapped(`${readable(link.relation)}${link.inverse ? "⁻¹" : ""}`, wide, 3);
     const own = new Set(sampled.get(link.id));
     let best: Label | undefined;
     let least = Infinity;

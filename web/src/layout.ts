@@ -1,7 +1,7 @@
 /** Where everything lies: time runs to the right, the question at its end; every entity keeps to a row of its own. */
 import { scaleSqrt } from "d3-scale";
 import { moments, type Link, type Node, type Story } from "./document";
-import { shortened, type Measure } from "./text";
+import { readable, shortened, type Measure } from "./text";
 
 export interface Box {
   readonly x: number;
@@ -133,7 +133,7 @@ export function layOut(
       ] as const)
         near.set(one, (near.get(one) ?? new Set()).add(other));
   }
-  const name = (entity: string): string => shortened(entity, scale.letters);
+  const name = (entity: string): string => shortened(readable(entity), scale.letters);
   for (const [entity, group] of order) {
     const wide = measure(name(entity), scale.name, true) + 14;
     const from = Math.min(...group.map((node) => xOf(node) - size(node))) - wide;

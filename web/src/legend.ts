@@ -1,7 +1,7 @@
 /** What sizes and shades mean, for a figure that stands alone. */
 import type { Scene } from "./draw";
 import { shape, type Shape } from "./shape";
-import { FONT, type Measure } from "./text";
+import { FONT, readable, type Measure } from "./text";
 import { mixed, type Theme } from "./theme";
 
 const SIZE = 11;
@@ -30,7 +30,7 @@ export function legend(
     [
       26,
       (at) => [stroke(at, 0.7, 1), stroke(at + 13, 0.7, 4)],
-      `share of ${candidate ? `${candidate.entity}’s` : "the"} score`,
+      `share of ${candidate ? `${readable(candidate.entity)}’s` : "the"} score`,
     ],
   ];
   const shapes: Shape[] = [];

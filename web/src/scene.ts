@@ -6,7 +6,7 @@ import { legend } from "./legend";
 import { layOut, nodesOf } from "./layout";
 import { placed } from "./labels";
 import { markup, shape } from "./shape";
-import { wrapped, type Measure } from "./text";
+import { readable, wrapped, type Measure } from "./text";
 import type { Theme } from "./theme";
 import { chosen, frames, moment, peak, shareOf, type Choice } from "./view";
 
@@ -19,10 +19,11 @@ export function sceneOf(story: Story, choice: Choice, measure: Measure, aspect: 
   const layout = layOut(story, links, candidate?.entity ?? null, measure, aspect);
   const ways = curves(links, layout);
   const { query } = story;
-  const known = query.subject === "?" ? query.object : query.subject;
+  const known = readable(query.subject === "?" ? query.object : query.subject);
+  const relation = readable(query.relation);
   const lines = [
     ...wrapped(known, 22, 3),
-    ...wrapped(query.subject === "?" ? `? ${query.relation}` : `${query.relation} ?`, 24, 3),
+    ...wrapped(query.subject === "?" ? `? ${relation}` : `${relation} ?`, 24, 3),
     query.time,
   ];
   const order = links.toSorted(

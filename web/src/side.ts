@@ -1,6 +1,7 @@
 /** The panel beside the picture: candidates to choose from, what is pointed at, and the evidence as a list. */
 import type { Link, Node, Story } from "./document";
 import { element, percent } from "./elements";
+import { readable } from "./text";
 import { shareOf, wasKept } from "./view";
 
 /** A node or a link that is pointed at. */
@@ -28,7 +29,7 @@ export function candidates(story: Story, chosen: number, group: string, act: Act
     const bar = element("i", { style: `width:${((100 * candidate.score) / best).toFixed(1)}%` });
     return element("label", { class: "candidate" }, [
       radio,
-      element("span", {}, [candidate.entity]),
+      element("span", {}, [readable(candidate.entity)]),
       element("span", { class: "share" }, [candidate.score.toPrecision(3)]),
       element("span", { class: "bar", "aria-hidden": "true" }, [bar]),
     ]);
@@ -81,7 +82,7 @@ export function evidence(story: Story, chosen: number, pinned: Spot, act: Action
   });
   const rest = order.length - rows.length;
   return element("section", {}, [
-    element("h2", {}, [candidate ? `Why ${candidate.entity}?` : "No answer"]),
+    element("h2", {}, [candidate ? `Why ${readable(candidate.entity)}?` : "No answer"]),
     rows.length ? element("ol", {}, rows) : element("p", { class: "quiet" }, ["Nothing that was read speaks for it."]),
     ...(rest > 0 ? [element("p", { class: "quiet" }, [`and ${String(rest)} more`])] : []),
   ]);
@@ -92,7 +93,7 @@ export function aboutLink(story: Story, link: Link, chosen: number): string[] {
   const share = shareOf(candidate, link.id);
   const strongest = link.looks.reduce((best, look) => (look.contribution > best.contribution ? look : best));
   const carried = wasKept(link)
-    ? `carried ${percent(share)} of ${candidate?.entity ?? "the answer"}’s score`
+    ? `carried ${percent(share)} of ${readable(candidate?.entity ?? "the answer")}’s score`
     : `pruned`;
   return [
     link.sentence,
@@ -105,8 +106,10 @@ export function aboutNode(story: Story, node: Node, chosen: number): string[] {
   const facts = story.links.filter((link) => link.target === node.id && wasKept(link));
   const share = facts.reduce((sum, link) => sum + shareOf(candidate, link.id), 0);
   const through =
-    node.id === 0 ? "the question" : `${percent(share)} of ${candidate?.entity ?? "the answer"}’s score came this way`;
+    node.id === 0
+      ? "the question"
+      : `${percent(share)} of ${readable(candidate?.entity ?? "the answer")}’s score came this way`;
   const attention = node.attention.map((value) => value.toFixed(3)).join(" → ");
   const told = [...new Set(facts.map((link) => link.sentence))].slice(0, 4);
-  return [`${node.entity}, ${node.time}`, `${through} · attention ${attention}`, ...told];
+  return [`${readable(node.entity)}, ${node.time}`, `${through} · attention ${attention}`, ...told];
 }

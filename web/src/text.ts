@@ -33,6 +33,10 @@ export function byCanvas(): Measure {
   };
 }
 
+/** A name as people write it: <Beverly_Adams> is Beverly Adams; other names stay as they are. */
+export const readable = (name: string): string =>
+  /^<.+>$/s.test(name) ? name.slice(1, -1).replaceAll("_", " ") : name;
+
 export function shortened(text: string, most: number): string {
   const letters = Array.from(text);
   return letters.length > most

@@ -76,11 +76,13 @@ export function chosen(story: Story, choice: Choice): Link[] {
   return story.links.filter((link) => mine.has(link));
 }
 
-/** The least share that leaves a picture of about this many nodes. */
+/** The least share that leaves at most so many nodes; a little more where that would leave next to nothing. */
 export function tidy(story: Story, candidate: number, most: number): number {
   const size = (least: number): number =>
     new Set(chosen(story, { candidate, least, pruned: false }).map((link) => link.target)).size;
-  return LEASTS.find((least) => least > 0 && size(least) <= most) ?? LEASTS.at(-1) ?? 0;
+  const place = LEASTS.findIndex((least) => least > 0 && size(least) <= most);
+  const [before, least] = [LEASTS[place - 1] ?? 0, LEASTS.at(place) ?? 0];
+  return before > 0 && size(least) < most / 4 && size(before) <= 2 * most ? before : least;
 }
 
 /** How everything stands at a moment of the replay. */

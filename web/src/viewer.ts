@@ -8,7 +8,7 @@ import { aboutLink, aboutNode, candidates, evidence, same, type Spot } from "./s
 import { figure, sceneOf } from "./scene";
 import { patch } from "./shape";
 import style from "./style.css?inline";
-import { byCanvas } from "./text";
+import { byCanvas, readable } from "./text";
 import { DARK, LIGHT, type Theme } from "./theme";
 import { frames, LEASTS, moment, tidy, type Choice, type Frame, type Moment } from "./view";
 
@@ -145,7 +145,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     const { query } = story;
     title.replaceChildren(
       ...[query.subject, " – ", query.relation, " – ", query.object].map((part) =>
-        part === "?" ? element("b", {}, ["?"]) : part,
+        part === "?" ? element("b", {}, ["?"]) : readable(part),
       ),
     );
     byline.textContent = `${query.time}, as ${story.model} sees it`;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { unpack } from "../src/document";
 import { figure } from "../src/scene";
 import { markup, shape } from "../src/shape";
-import { byTable, shortened, wrapped } from "../src/text";
+import { byTable, readable, shortened, wrapped } from "../src/text";
 import { LIGHT, mixed } from "../src/theme";
 import { SMALL } from "./made";
 
@@ -29,6 +29,15 @@ test("text is measured by the table, shortened and wrapped", () => {
   expect(shortened("Cabinet of Ministers", 9)).toBe("Cabinet…");
   expect(wrapped("Express intent to meet or negotiate", 17, 3)).toEqual(["Express intent to", "meet or negotiate"]);
   expect(wrapped("one two three four", 5, 2)).toEqual(["one", "two…"]);
+});
+
+test("names are shown as people write them", () => {
+  expect(["<Beverly_Adams>", "snake_case", "<>", "a < b > c"].map(readable)).toEqual([
+    "Beverly Adams",
+    "snake_case",
+    "<>",
+    "a < b > c",
+  ]);
 });
 
 test("colours are mixed channel by channel", () => {

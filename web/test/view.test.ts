@@ -84,3 +84,14 @@ test("a first picture is small", () => {
   expect(size(least)).toBeLessThanOrEqual(24);
   expect(size(LEASTS[LEASTS.indexOf(least) - 1] ?? 0)).toBeGreaterThan(24);
 });
+
+test("where the next share would leave next to nothing, there is a little more", () => {
+  const shares = [0.2, ...Array<number>(29).fill(0.004)];
+  const packed = made(31);
+  const even = unpack({
+    ...packed,
+    candidates: [{ ...packed.candidates[0], entity: "B", paths: [], edge: [...Array(30).keys()], share: shares }],
+  });
+  expect(tidy(even, 0, 24)).toBe(0.001);
+  expect(tidy(even, 0, 12)).toBe(0.005);
+});
