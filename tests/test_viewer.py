@@ -309,6 +309,46 @@ def test_node_is_fetched_only_where_the_viewer_is_stale(hook: ModuleType, tmp_pa
     assert made.dependencies() == [hook.NODE]
 
 
+def test_who_wants_no_viewer_needs_no_node(hook: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = checkout(tmp_path, hook)
+    (tmp_path / "web/src/a.ts").write_text("changed")
+    monkeypatch.setenv("XERTE_NO_VIEWER", "1")
+    assert made.dependencies() == []
+
+
+def test_packages_are_fetched_where_a_version_differs_and_what_developers_need_stays(
+    hook: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = checkout(tmp_path, hook)
+    wanted = {"dependencies": {"@scope/font": "1.2.3", "vite": "8.0.0"}, "devDependencies": {"eslint": "10.0.0"}}
+    (tmp_path / "web/package.json").write_text(json.dumps(wanted))
+    calls: list[tuple[str, ...]] = []
+
+    def npm(*arguments: str, **environment: str) -> None:
+        calls.append(arguments)
+        if "XERTE_VIEWER_OUT" in environment:
+            Path(environment["XERTE_VIEWER_OUT"]).mkdir()
+
+    def have(name: str, version: str) -> None:
+        folder = tmp_path / "web/node_modules" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text(json.dumps({"version": version}))
+
+    monkeypatch.setattr(made, "_npm", npm)
+    have("vite", "8.0.0")
+    made.initialize("editable", {})
+    assert calls == [("install", "--omit=dev"), ("run", "build")]
+    have("@scope/font", "1.2.2")
+    have("eslint", "10.0.0")
+    calls.clear()
+    made.initialize("editable", {})
+    assert calls == [("install",), ("run", "build")]
+    have("@scope/font", "1.2.3")
+    calls.clear()
+    made.initialize("editable", {})
+    assert calls == [("run", "build")]
+
+
 def test_an_archive_without_sources_of_the_viewer_needs_no_node(hook: ModuleType, tmp_path: Path) -> None:
     assert hooked(hook, tmp_path).dependencies() == []
 
@@ -318,7 +358,14 @@ def test_a_build_that_fails_says_so_and_keeps_what_was_there(
 ) -> None:
     made = checkout(tmp_path, hook)
     (tmp_path / "web/src/a.ts").write_text("changed")
-    monkeypatch.setattr(made, "_npm", lambda *_, **__: (_ for _ in ()).throw(OSError("no way to the registry")), False)
+    (tmp_path / "web/package.json").write_text(
+        '{"dependencies": {"vite": "8.0.0"}, "devDependencies": {"eslint": "1"}}'
+    )
+
+    def npm(*_: str, **__: str) -> None:
+        raise OSError("no way to the registry")
+
+    monkeypatch.setattr(made, "_npm", npm)
     made.initialize("standard", {})
     assert made.app.said == [
         "The viewer was not built (no way to the registry): everything works but pictures (--html, --svg, --png)."
