@@ -92,6 +92,7 @@ class SizedGraph:
     def __init__(self, nodes: SimpleNamespace, attention: torch.Tensor, steps: tuple[StepEdges, ...]) -> None:
         self.nodes = type("Sized", (SimpleNamespace,), {"__len__": lambda self: len(self.query)})(**vars(nodes))
         self.node_attention, self.steps = attention, steps
+        self.graph = self
 
 
 FACTS = Facts.of([(A, STRONG, B, 1), (A, WEAK, D, 1), (A, WEAK, B, 2), (A, WEAK, C, 2), (A, WEAK, B, 5)])

@@ -119,10 +119,11 @@ class Examiner:
             batch, goal = queries[rows], answer[rows]
             scores = self._ask(self._history, batch)
             standings = self._standings(scores, batch, goal)
-            assert scores.graph is not None
-            here = places(scores.graph) if pools else [{} for _ in standings]
+            graph = scores.graph
+            assert graph is not None
+            here = places(graph) if pools else [{} for _ in standings]
             for row, (entity, standing) in enumerate(zip(goal.tolist(), standings, strict=True)):
-                found = evidence(scores.graph, row, entity)
+                found = evidence(graph, row, entity)
                 yield Case(batch[row : row + 1], entity, standing, *_listed(found), here[row])
 
     def trial(self, case: Case, ks: Sequence[int] = KS) -> Trial:
