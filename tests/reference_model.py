@@ -108,8 +108,8 @@ def prior_edges(
     entity, time = (torch.tensor([x]) for x in node)
     of_query = combine(seed, *(torch.tensor([x]) for x in query))
     noise = combine(combine(of_query, step), entity, time)
-    _, position = model.sampler.sample(history, entity, time, torch.tensor([query[1]]), noise)
-    drawn = history.edges(position)
+    position = model.sampler.sample(history, entity, time, torch.tensor([query[1]]), noise)[0]
+    drawn = history.edges(position[position >= 0])
     edges = [
         (node, r, (o, t))
         for r, o, t in zip(drawn.relation.tolist(), drawn.object.tolist(), drawn.time.tolist(), strict=True)
@@ -167,11 +167,9 @@ def infer(model: XERTE, history: TemporalIndex, query: tuple[int, int, int], see
         all_edges.append(judged)
         all_kept.append(kept)
 
-        reached = {edge.target for edge in kept}
-        new = sorted(reached - set(hidden), key=lambda node: (node[0], t_q - node[1]))
-        hidden = {**hidden, **{node: vectors[node] for node in new}}
-        attended = [node for node in hidden if node in reached]
-        carriers = kept if s.scored_edges is ScoredEdges.KEPT else [e for e in judged if e.target in reached]
+        attended = list(dict.fromkeys(edge.target for edge in kept))
+        hidden = {**{node: vectors[node] for node in attended}, **hidden}
+        carriers = kept if s.scored_edges is ScoredEdges.KEPT else [e for e in judged if e.target in attended]
         total: dict[Node, Tensor] = {}
         for edge in carriers:
             total[edge.target] = total.get(edge.target, 0) + edge.contribution

@@ -7,13 +7,16 @@ from torch import Tensor
 from xerte.nn.attention import Attention, EdgeRows
 from xerte.segment import segment_softmax
 
-V, U, RELATIONS, Q, EDGES = 6, 8, 5, 3, 40
+V, U, RELATIONS, Q, EDGES = 6, 8, 5, 3, 42
 
 
-def some_rows() -> EdgeRows:
-    """40 edges from five sources of three queries; one source has a single edge, one none; some edges repeat."""
+def some_rows(blocks: bool) -> EdgeRows:
+    """42 edges from five sources of three queries; in blocks, or one source with a single edge, one with none."""
+    if blocks:
+        source, query = torch.tensor([4, 0, 3, 5, 4, 4]), torch.tensor([0, 0, 1, 1, 2, 2])
+        return EdgeRows(source, query, None, torch.randint(U, (EDGES,)), torch.randint(RELATIONS, (EDGES,)))
     source, query = torch.tensor([4, 0, 3, 1, 5]), torch.tensor([0, 0, 1, 2, 2])
-    edge_source = torch.tensor([0] * 15 + [1] * 14 + [2] * 10 + [4])
+    edge_source = torch.tensor([0] * 15 + [1] * 14 + [2] * 12 + [4])
     return EdgeRows(source, query, edge_source, torch.randint(U, (EDGES,)), torch.randint(RELATIONS, (EDGES,)))
 
 
@@ -21,9 +24,7 @@ def plain_logits(
     attention: Attention, rows: EdgeRows, node: Tensor, target: Tensor, relation: Tensor, h_q: Tensor, p_q: Tensor
 ) -> Tensor:
     logits = []
-    for place, u, k in zip(
-        rows.edge_source.tolist(), rows.edge_target.tolist(), rows.edge_relation.tolist(), strict=True
-    ):
+    for place, u, k in zip(rows.place.tolist(), rows.edge_target.tolist(), rows.edge_relation.tolist(), strict=True):
         v, q = int(rows.source[place]), int(rows.query[place])
         subject = attention.W_sub @ torch.cat([node[v], relation[k], h_q[q], p_q[q]])
         object = attention.W_obj @ torch.cat([target[u], relation[k], h_q[q], p_q[q]])
@@ -31,22 +32,24 @@ def plain_logits(
     return torch.stack(logits)
 
 
+@pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize("dim", [1, 2, 5, 8])
-def test_softmax_is_that_of_equation_1(dim: int) -> None:
+def test_softmax_is_that_of_equation_1(dim: int, blocks: bool) -> None:
     torch.manual_seed(dim)
-    attention, rows = Attention(dim).double(), some_rows()
+    attention, rows = Attention(dim).double(), some_rows(blocks)
+    sources = len(rows.source)
     node, target, relation, h_q, p_q = vectors = [
         torch.randn(n, dim, dtype=torch.float64, requires_grad=True) for n in (V, U, RELATIONS, Q, Q)
     ]
-    logits = attention(relation, h_q, p_q).logits(rows, node, target)
+    logits = attention(relation).of(h_q, p_q).logits(rows, node, target)
     plain = plain_logits(attention, rows, node, target, relation, h_q, p_q)
     # What is left out is the same for all edges of a source.
     left_out = (plain - logits).detach()
-    for place in range(5):
-        spread = left_out[rows.edge_source == place]
+    for place in range(sources):
+        spread = left_out[rows.place == place]
         if len(spread):
             torch.testing.assert_close(spread, spread[:1].expand_as(spread), rtol=1e-10, atol=1e-10)
-    mine, theirs = (segment_softmax(x, rows.edge_source, 5) for x in (logits, plain))
+    mine, theirs = (segment_softmax(x, rows.place, sources) for x in (logits, plain))
     torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
     weight = torch.randn(EDGES, dtype=torch.float64)
     wrt = [*attention.parameters(), *vectors]
@@ -69,24 +72,20 @@ def test_a_number_by_hand() -> None:
     node, target, relation, h_q, p_q = column
     zero, both = torch.tensor([0]), torch.tensor([0, 1])
     rows = EdgeRows(zero, zero, torch.tensor([0, 0]), both, both)
-    logits = attention(relation, h_q, p_q).logits(rows, node, target)
+    logits = attention(relation).of(h_q, p_q).logits(rows, node, target)
     assert (logits[1] - logits[0]).item() == pytest.approx(87.5 - 25)
 
 
-def test_rows_among_and_merged() -> None:
+def test_rows_merged() -> None:
     first = EdgeRows(
         torch.tensor([4, 2]), torch.tensor([0, 1]), torch.tensor([0, 0, 1]), *torch.tensor([[7, 8, 9], [1, 2, 3]])
     )
-    kept = first.among(torch.tensor([2, 0]), torch.tensor([5, 6]))
-    assert [kept.edge_source.tolist(), kept.edge_target.tolist(), kept.edge_relation.tolist()] == [
-        [1, 0],
-        [5, 6],
-        [3, 1],
-    ]
-    second = EdgeRows(torch.tensor([2, 1]), torch.tensor([1, 3]), torch.tensor([1, 0]), *torch.tensor([[0, 1], [4, 4]]))
+    target, relation, there = torch.tensor([0, 1]), torch.tensor([4, 4]), torch.tensor([True, False])
+    second = EdgeRows(torch.tensor([2, 1]), torch.tensor([1, 3]), None, target, relation, there)
     both = EdgeRows.merged([first, second])
-    assert sorted(both.source.tolist()) == [1, 2, 4]
-    assert dict(zip(both.source.tolist(), both.query.tolist(), strict=True)) == {4: 0, 2: 1, 1: 3}
-    assert both.source[both.edge_source].tolist() == [4, 4, 2, 1, 2]
+    assert both.rows.tolist() == [4, 4, 2, 2, 1]
+    assert both.query[both.place].tolist() == [0, 0, 1, 1, 3]
     assert both.edge_target.tolist() == [7, 8, 9, 0, 1]
     assert both.edge_relation.tolist() == [1, 2, 3, 4, 4]
+    assert both.there is not None
+    assert both.there.tolist() == [True, True, True, True, False]

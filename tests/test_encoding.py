@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from xerte.nn.encoding import NodeEncoding, TimeEncoding
 
@@ -40,7 +40,13 @@ def test_node_encoding_is_the_plain_formula(
     encoding = randomised(NodeEncoding(E, static_dim, time_dim, dim, diachronic, scaled))
     entity = torch.tensor([0, 5, 0, 2, 2, 5, 0])  # nodes, entities and times that repeat
     clock = torch.tensor([0, -24, -24, 7, 7, 0, 0])
-    mine = encoding(entity, clock)
+    (entities, place), (clocks, moment) = (torch.unique(x, return_inverse=True) for x in (entity, clock))
+    if encoding.pairwise:
+        clocks, moment = clock, torch.arange(7)
+    parts = encoding(entities, clocks, entity)
+    mine = parts.sum(place, moment)
+    dense = nn.Linear(dim, 2).double()
+    torch.testing.assert_close(parts.through(dense).sum(place, moment), dense(mine), rtol=1e-12, atol=1e-12)
     pairs = zip(entity.tolist(), clock.tolist(), strict=True)
     theirs = torch.stack([plain(encoding, e, t, diachronic, scaled) for e, t in pairs])
     torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-12)
@@ -60,7 +66,8 @@ def test_a_number_by_hand() -> None:
         encoding.time.phase.copy_(torch.tensor([0, math.pi]))
         encoding.project.weight.copy_(torch.tensor([[3.0, 10.0, 1.0]]))
         encoding.project.bias.fill_(4)
-    assert encoding(torch.tensor([0]), torch.tensor([1])).item() == pytest.approx(14)
+    zero = torch.tensor([0])
+    assert encoding(zero, torch.tensor([1])).sum(zero, zero).item() == pytest.approx(14)
 
 
 def test_frequencies_start_from_one_tick_to_a_billion() -> None:
@@ -77,12 +84,14 @@ def test_frequencies_start_from_one_tick_to_a_billion() -> None:
 def test_without_a_time_part_time_does_not_matter() -> None:
     encoding = randomised(NodeEncoding(E, 3, 0, 4, diachronic=False, scaled=False))
     assert encoding.time is None
-    assert torch.equal(
-        encoding(torch.tensor([1, 1]), torch.tensor([0, 9]))[0], encoding(torch.tensor([1]), torch.tensor([4]))[0]
-    )
+    parts = encoding(torch.tensor([1]), torch.tensor([0, 9]))
+    assert parts.clock is None
+    vectors = parts.sum(torch.tensor([0, 0]), torch.tensor([0, 1]))
+    assert torch.equal(vectors[0], vectors[1])
 
 
 def test_no_nodes_no_vectors() -> None:
     none = torch.empty(0, dtype=torch.int64)
     for diachronic in (False, True):
-        assert NodeEncoding(E, 3, 2, 4, diachronic, scaled=False)(none, none).shape == (0, 4)
+        parts = NodeEncoding(E, 3, 2, 4, diachronic, scaled=False)(none, none, none)
+        assert parts.sum(none, none).shape == (0, 4)

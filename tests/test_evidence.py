@@ -25,10 +25,7 @@ NODES = [(A, 3), (B, 2), (C, 2), (D, 1), (D, 2), (E, 1)]
 def graph_of(*steps: list[Edge]) -> InferenceGraph:
     """One query, (A, ?, 3); scores are propagated here as the method says, edge by edge."""
     entity, time = (torch.tensor(column) for column in zip(*NODES, strict=True))
-    nodes = Nodes.of_queries(entity[:1], time[:1], 5)
-    rest = nodes.keys(torch.zeros(len(NODES) - 1, dtype=torch.int64), entity[1:], time[1:])
-    nodes, row, _ = nodes.join(rest, 1)
-    place = [0, *row.tolist()]
+    nodes = Nodes(torch.zeros_like(entity), entity, time, torch.tensor([0] + [1] * (len(NODES) - 1)))
     score = [1.0] + [0.0] * (len(NODES) - 1)
     attention, made = [score], []
     for edges in steps:
@@ -43,8 +40,8 @@ def graph_of(*steps: list[Edge]) -> InferenceGraph:
         nothing = torch.zeros(len(edges), dtype=torch.int64)
         made.append(
             StepEdges(
-                source=torch.tensor([place[one] for one in source]),
-                target=torch.tensor([place[one] if one >= 0 else -1 for one in target]),
+                source=torch.tensor(source),
+                target=torch.tensor(target),
                 relation=nothing,
                 entity=nothing,
                 time=nothing,
@@ -54,7 +51,7 @@ def graph_of(*steps: list[Edge]) -> InferenceGraph:
                 kept=torch.tensor([one >= 0 for one in target]),
             )
         )
-    by_row = torch.tensor(attention, dtype=torch.float64)[:, torch.tensor(place).argsort()]
+    by_row = torch.tensor(attention, dtype=torch.float64)
     return InferenceGraph(nodes, by_row, tuple(made), *(torch.tensor([]) for _ in range(3)))
 
 

@@ -27,8 +27,7 @@ def hand_made() -> InferenceGraph:
     step 2   (2,5) --loop, .3--> (2,5)        (0,9) --fact 7, .3--> (2,5)    (2,5) --fact 8, .4--> (1,3)
     After step 2: a(2,5) = .6, a(1,3) = .4.
     """
-    nodes, _, _ = Nodes.of_queries(torch.tensor([0]), torch.tensor([9]), 4).join(torch.tensor([(2 << 32) | 4]), 1)
-    nodes, _, _ = nodes.join(torch.tensor([(1 << 32) | 6]), 2)
+    nodes = Nodes(*torch.tensor([[0, 0, 0], [0, 2, 1], [9, 5, 3], [0, 1, 2]]))
     first = _edges([(0, 1, 0, 2, 5, 7, 0.6), (0, -1, 1, 3, 1, 9, 0.1), (0, 0, 4, 0, 9, -1, 0.4)])
     second = _edges([(1, 1, 4, 2, 5, -1, 0.3), (0, 1, 0, 2, 5, 7, 0.3), (1, 2, 3, 1, 3, 8, 0.4)])
     attention = torch.tensor([[1.0, 0, 0], [0.4, 0.6, 0], [0, 0.6, 0.4]])

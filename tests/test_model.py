@@ -60,7 +60,7 @@ class Case:
     answers: list[int]
 
 
-def make_case(settings: ModelSettings, seed: int, dtype: torch.dtype = torch.float64) -> Case:
+def make_case(settings: ModelSettings, seed: int, dtype: torch.dtype = torch.float64, latest: int = T) -> Case:
     """Seven entities, three relations, 45 facts at nine times; five questions, one of them before any history."""
     rng = random.Random(seed)
 
@@ -68,7 +68,7 @@ def make_case(settings: ModelSettings, seed: int, dtype: torch.dtype = torch.flo
         return rng.randrange(E), rng.randrange(R), rng.randrange(E), rng.randrange(T)
 
     facts = list({fact() for _ in range(45)})
-    asked = [(rng.randrange(E), rng.randrange(2 * R), rng.randint(3, T)) for _ in range(4)] + [(0, 1, 0)]
+    asked = [(rng.randrange(E), rng.randrange(2 * R), rng.randint(3, latest)) for _ in range(4)] + [(0, 1, 0)]
     columns = torch.tensor(asked).T.contiguous()
     torch.manual_seed(seed)
     model = XERTE(settings, E, R, ticks_per_unit=2, seed=seed).to(dtype)
@@ -131,9 +131,9 @@ def gradients(model: XERTE, scores: list[dict[int, Tensor]], answers: list[int])
     return dict(zip(names, found, strict=True))
 
 
-def assert_forward_and_backward_like_twin(case: Case) -> None:
+def assert_forward_and_backward_like_twin(case: Case, fixed: bool = False) -> None:
     model = case.model
-    graph = model.infer(case.history, case.queries, model.seed)
+    graph = model.grow(case.history, case.queries, model.seed, fixed).graph
     outcomes = twin.infer_each(model, case.history, case.queries, model.seed)
     assert_like_twin(graph, outcomes, 1e-10)
     batch_scores = [entity_scores(graph, query) for query in range(len(case.queries))]
@@ -147,16 +147,21 @@ def assert_forward_and_backward_like_twin(case: Case) -> None:
         assert any(gradient.abs().max() > 1e-6 for gradient in theirs.values())
 
 
+@pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize(("name", "value"), ONE_AT_A_TIME)
-def test_every_switch_alone(name: str, value: object) -> None:
-    assert_forward_and_backward_like_twin(make_case(settings_with(**{name: value}), seed=len(name)))
+def test_every_switch_alone(name: str, value: object, fixed: bool) -> None:
+    latest = T - 1 if fixed else T  # with fixed sizes, questions are about times at which there are facts
+    case = make_case(settings_with(**{name: value}), seed=len(name), latest=latest)
+    assert_forward_and_backward_like_twin(case, fixed)
 
 
 @pytest.mark.parametrize("seed", range(32))
 def test_switches_together(seed: int) -> None:
     rng = random.Random(1000 + seed)
     drawn = {name: rng.choice(values) for name, values in SWITCHES.items()}
-    assert_forward_and_backward_like_twin(make_case(settings_with(**drawn), seed))
+    fixed = seed % 2 == 1
+    case = make_case(settings_with(**drawn), seed, latest=T - 1 if fixed else T)
+    assert_forward_and_backward_like_twin(case, fixed)
 
 
 def test_float32() -> None:
@@ -207,7 +212,7 @@ def test_scores_are_shares(self_loop: bool) -> None:
         for attention in graph.node_attention:
             total = float(attention[graph.nodes.query == query].sum())
             assert total == pytest.approx(1) or (not self_loop and total == 0)
-    scores, reached = graph.dense()
+    scores, reached = case.model.grow(case.history, case.queries, 3).dense()
     assert torch.all(scores[~reached] == 0)
     assert torch.all(scores[reached] > 0)
 
@@ -240,9 +245,11 @@ def messages_per_pass(update: Update, steps: int, monkeypatch: pytest.MonkeyPatc
     """(messages sent in every pass, edges kept at every step) of one forecast."""
     sent: list[int] = []
 
-    def counted(hidden: Tensor, source: Tensor, target: Tensor, attention: Tensor, update_ratio: float) -> Tensor:
-        sent.append(len(source))
-        return pass_messages(hidden, source, target, attention, update_ratio)
+    def counted(
+        hidden: Tensor, source: Tensor, target: Tensor, attention: Tensor, there: Tensor, update_ratio: float
+    ) -> Tensor:
+        sent.append(int(there.sum()))
+        return pass_messages(hidden, source, target, attention, there, update_ratio)
 
     monkeypatch.setattr(xerte.model, "pass_messages", counted)
     case = make_case(settings_with(update=update, steps=steps), 5)

@@ -186,7 +186,7 @@ def test_forecast_is_infer_with_the_models_seed() -> None:
     torch.manual_seed(0)
     model = XERTE(SETTINGS[0], E, R, seed=11).double()
     forecast = model.forecast(history, asked)
-    scores, reached = model.infer(history, asked, 11).dense()
+    scores, reached = model.grow(history, asked, 11).dense()
     assert torch.equal(forecast.scores, scores.detach())
     assert torch.equal(forecast.reached, reached)
     assert forecast.graph is not None

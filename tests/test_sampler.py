@@ -35,9 +35,13 @@ def draw(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """[rounds, N]: the neighbours drawn in independent rounds for the node (0, time)."""
     nodes = torch.zeros(rounds, dtype=torch.int64)
-    row, position = sampler.sample(index, nodes, nodes + time, nodes, combine(torch.arange(rounds), 7))
-    assert torch.equal(row, torch.arange(rounds).repeat_interleave(sampler.size))
-    result: np.ndarray[tuple[int, int], np.dtype[np.int64]] = index.edges(position).object.view(rounds, -1).numpy()
+    asked = (index, nodes, nodes + time, nodes, combine(torch.arange(rounds), 7))
+    position = sampler.sample(*asked)
+    assert torch.equal(position, sampler.sample(*asked, fixed=True))
+    assert bool((position >= 0).all())
+    assert torch.equal(position, position.sort(dim=1, descending=True).values)
+    objects = index.edges(position.flatten()).object.view(rounds, -1)
+    result: np.ndarray[tuple[int, int], np.dtype[np.int64]] = objects.numpy()
     return result
 
 
@@ -86,7 +90,7 @@ def test_a_hub_with_most_of_its_weight_far_behind() -> None:
 
 
 def test_last_takes_the_latest() -> None:
-    assert draw(star([5, 6, 7, 8, 9]), Sampler(Sampling.LAST, 2), 9, 1).tolist() == [[3, 4]]
+    assert draw(star([5, 6, 7, 8, 9]), Sampler(Sampling.LAST, 2), 9, 1).tolist() == [[4, 3]]
 
 
 def test_with_replacement_repeats() -> None:
@@ -112,14 +116,13 @@ def test_what_is_drawn_depends_on_the_past_of_the_node_alone(
     def drawn(known: list[tuple[int, int, int, int]], entities: list[int]) -> list[list[tuple[int, ...]]]:
         index = TemporalIndex.build(Facts.of(known), 4, 2)
         entity = torch.tensor(entities)
-        row, position = sampler.sample(
-            index, entity, torch.full_like(entity, time), torch.zeros_like(entity), combine(entity, 5)
-        )
-        edges = index.edges(position)
-        columns = [column.tolist() for column in (edges.relation, edges.object, edges.time)]
+        asked = (index, entity, torch.full_like(entity, time), torch.zeros_like(entity), combine(entity, 5))
+        position = sampler.sample(*asked)
+        assert torch.equal(position, sampler.sample(*asked, fixed=True))
+        read = [index.edges(row[row >= 0]) for row in position]
         return [
-            [e for i, e in zip(row.tolist(), zip(*columns, strict=True), strict=True) if i == n]
-            for n in range(len(entities))
+            list(zip(edges.relation.tolist(), edges.object.tolist(), edges.time.tolist(), strict=True))
+            for edges in read
         ]
 
     batch = drawn(facts, [0, 1, 2, 3])
@@ -145,9 +148,10 @@ def test_the_latest_edges_of_the_querys_relation_are_offered_too() -> None:
     sampler = Sampler(Sampling.LAST, 2, same_relation=2)
     node = torch.tensor([0, 0, 0])
     relation, time = torch.tensor([0, 1, 0]), torch.tensor([20, 20, 2])
-    row, position = sampler.sample(index, node, time, relation, node)
-    found = list(zip(row.tolist(), index.edges(position).object.tolist(), strict=True))
-    assert found == [(0, 2), (0, 3), (0, 8), (0, 9), (1, 8), (1, 9), (2, 1), (2, 2)]
+    position = sampler.sample(index, node, time, relation, node)
+    assert position.shape == (3, 4)
+    found = [index.edges(row[row >= 0]).object.tolist() for row in position]
+    assert found == [[9, 8, 3, 2], [9, 8], [2, 1]]
 
 
 @pytest.mark.parametrize("strategy", [Sampling.EXPONENTIAL, Sampling.LINEAR])

@@ -1,12 +1,14 @@
 """Segment operations against plain loops, forward and backward."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from xerte.segment import expand, segment_normalise, segment_rank, segment_softmax, segment_sum
+from xerte.segment import expand, first_alike, largest, segment_normalise, segment_softmax, segment_sum
 
 S = 5  # segments; some of them empty
 
@@ -76,20 +78,25 @@ def test_normalise_gives_shares_and_leaves_zeros(pairs: Rows) -> None:
         assert share == pytest.approx(value / total if total else 0.0)
 
 
+def _falling(row: list[int], place: int) -> float:
+    return -row[place]
+
+
+tables = st.integers(1, 7).flatmap(lambda n: st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1))
+
+
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, S - 1), st.sampled_from([0.0, 1.0, 2.0, -1.0])), max_size=20).map(sorted))
-def test_rank_counts_what_is_larger_or_equal_and_earlier(pairs: Rows) -> None:
-    segment, values = columns(pairs)
-    expected = []
-    for row, (i, value) in enumerate(pairs):
-        others = [(pairs[other][1], other) for other in members(pairs, i)]
-        expected.append(sum(v > value or (v == value and other < row) for v, other in others))
-    assert segment_rank(values, segment).tolist() == expected
+@given(tables)
+def test_first_alike_is_where_a_value_is_found_first(table: list[list[int]]) -> None:
+    expected = [[row.index(value) for value in row] for row in table]
+    assert first_alike(torch.tensor(table)).tolist() == expected
 
 
-def test_rank_keeps_the_order_of_equals_that_are_not_sorted() -> None:
-    values, segment = torch.tensor([1.0, 5.0, 1.0, 5.0, 2.0, 7.0]), torch.tensor([0, 0, 0, 0, 0, 4])
-    assert segment_rank(values, segment).tolist() == [3, 0, 4, 1, 2, 0]
+@settings(deadline=None, max_examples=40)
+@given(tables, st.integers(1, 9))
+def test_largest_keeps_the_first_of_equals(table: list[list[int]], size: int) -> None:
+    expected = [sorted(sorted(range(len(row)), key=partial(_falling, row))[:size]) for row in table]
+    assert largest(torch.tensor(table, dtype=torch.float32), size).tolist() == expected
 
 
 @settings(deadline=None, max_examples=40)

@@ -9,6 +9,7 @@ from torch import Tensor
 from xerte.data.facts import Facts
 
 if TYPE_CHECKING:
+    from xerte.graph.growth import Growth
     from xerte.graph.index import TemporalIndex
     from xerte.graph.inference_graph import InferenceGraph
 
@@ -54,12 +55,17 @@ class Scores:
     Attributes:
         scores: float [Q, E], higher is likelier; meaningless where not reached.
         reached: bool [Q, E]; an answer that was not reached ranks last, at |E|.
-        graph: the inference graphs that made the forecast, for forecasters that have them.
+        growth: the inference graphs that made the forecast, as they grew, for forecasters that have them.
     """
 
     scores: Tensor
     reached: Tensor
-    graph: "InferenceGraph | None" = None
+    growth: "Growth | None" = None
+
+    @property
+    def graph(self) -> "InferenceGraph | None":
+        """The inference graphs, as an explanation reads them; made when first asked for."""
+        return None if self.growth is None else self.growth.graph
 
 
 class Forecaster(Protocol):

@@ -4,23 +4,41 @@ Initialise the graph with (e_q, t_q); L times: sample prior edges of the attende
 to K edges per query, propagate attention, update vectors in reverse; then aggregate node scores to entities.
 """
 
+from dataclasses import dataclass
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 
 from xerte.forecaster import Queries, Scores
-from xerte.graph.index import Edges, TemporalIndex
-from xerte.graph.inference_graph import InferenceGraph, Nodes, StepEdges
+from xerte.graph.growth import NOBODY, Growth, Sampled, Slots, Step
+from xerte.graph.index import TemporalIndex
+from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.noise import combine
 from xerte.graph.sampler import Sampler
-from xerte.nn.attention import Attention, AttentionTables, EdgeRows
-from xerte.nn.encoding import NodeEncoding
+from xerte.nn.attention import Attention, AttentionTables, EdgeRows, RelationTables
+from xerte.nn.encoding import EncodedParts, NodeEncoding
 from xerte.nn.loss import Loss, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
-from xerte.segment import segment_normalise, segment_softmax, segment_sum
+from xerte.segment import segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 _LOW = 0xFFFFFFFF
-_EARLIEST = 1 << 31
+_CLOCKS = 1 << 14
+"""Up to so many clock times are encoded whether they occur or not, where sizes are fixed."""
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """How clock times are encoded where no size may depend on them: all that can occur, or else each for itself."""
+
+    clocks: Tensor | None
+
+    def rows(self, clock: Tensor) -> tuple[Tensor, Tensor]:
+        """The clock times to encode, and the place among them of each that is given."""
+        if self.clocks is None:
+            return clock, torch.arange(len(clock), device=clock.device)
+        return self.clocks, torch.searchsorted(self.clocks, clock).clamp_(max=len(self.clocks) - 1)
 
 
 class Layer(nn.Module):
@@ -32,6 +50,12 @@ class Layer(nn.Module):
         self.dense = nn.Linear(dim, next_dim) if next_dim else nn.Identity()
         if isinstance(self.dense, nn.Linear):
             nn.init.xavier_normal_(self.dense.weight)
+
+    @property
+    def linear(self) -> nn.Linear:
+        """W_h and b_h; the last step has none."""
+        assert isinstance(self.dense, nn.Linear)
+        return self.dense
 
     def forward(self, hidden: Tensor) -> Tensor:
         """σ(W_h x + b_h), σ = LeakyReLU."""
@@ -54,6 +78,7 @@ class XERTE(nn.Module):
         self, settings: ModelSettings, num_entities: int, num_relations: int, ticks_per_unit: int = 1, seed: int = 0
     ) -> None:
         super().__init__()
+        self._kept: tuple[object, list[RelationTables]] | None = None
         self.settings, self.seed = settings, seed
         self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
         s, dims = settings, settings.dims[: settings.steps]
@@ -66,69 +91,91 @@ class XERTE(nn.Module):
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores of every entity, with the graphs that made them."""
         with torch.inference_mode():
-            graph = self.infer(history, queries, self.seed)
-            return Scores(*graph.dense(), graph)
+            growth = self.grow(history, queries, self.seed)
+            return Scores(*growth.dense(), growth)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
+    def loss(
+        self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int | Tensor, fixed: bool = False
+    ) -> Tensor:
         """What training makes small, for queries whose answers are known."""
-        graph, s = self.infer(history, queries, seed), self.settings
-        score, entity, query = graph.entity_score, graph.entity, graph.entity_query
+        growth, s = self.grow(history, queries, seed, fixed), self.settings
+        final = growth.score, growth.entity, growth.there
         if s.loss is Loss.NLL:
-            return negative_log_likelihood(score, entity, query, answer)
-        return binary_cross_entropy(score, entity, query, answer, len(queries), s.loss_mean)
+            return negative_log_likelihood(*final, answer)
+        return binary_cross_entropy(*final, answer, s.loss_mean)
+
+    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Tensor:
+        """The same, with every size fixed, so that a CUDA graph can replay it."""
+        return self.loss(history, queries, answer, seed, fixed=True)
 
     def infer(self, history: TemporalIndex, queries: Queries, seed: int) -> InferenceGraph:
-        """The method. Differentiable in the parameters; reads nothing at or after any node's time."""
+        """The inference graphs, as an explanation reads them."""
+        return self.grow(history, queries, seed).graph
+
+    def grow(self, history: TemporalIndex, queries: Queries, seed: int | Tensor, fixed: bool = False) -> Growth:
+        """The method. Differentiable in the parameters; reads nothing at or after any node's time.
+
+        Args:
+            history: where prior edges are looked up.
+            queries: what is asked.
+            seed: of the sampling noise.
+            fixed: let all sizes follow from the settings and the number of queries, so that a CUDA graph can replay
+                it; otherwise what is empty or known already is left out of the costly parts. The result is the same.
+                Queries are then about times at which the history has facts, as in training.
+        """
         s, num_queries = self.settings, len(queries)
         noise = combine(seed, queries.subject, queries.relation, queries.time)
-        nodes = Nodes.of_queries(queries.subject, queries.time, self.num_entities)
-        attended = nodes.query
-        hidden = query = self.encoding(nodes.entity, self._clock(nodes.time, nodes.time))
-        relation: Tensor = self.relation
+        slots = Slots.of_queries(queries.subject, queries.time)
+        attended = torch.zeros_like(slots.key)
+        live = torch.ones_like(slots.key, dtype=torch.bool)
+        hidden = query = self._query_vectors(queries)
+        prepared, fixed_clocks = self._prepared(), self._clocks(history) if fixed else None
         score = hidden.new_ones(num_queries)
-        scores, steps, kept_edges = [score], list[StepEdges](), list[EdgeRows]()
+        scores = [score]
+        steps: list[Step] = []
+        kept_edges: list[EdgeRows] = []
 
-        for step, layer in enumerate(self._layers(), start=1):
+        for step, (layer, tables_of) in enumerate(zip(self._layers(), prepared, strict=True), start=1):
             # Sample prior edges of the attended nodes; look up their targets, or embed them.
-            edge_source, edges = self._sample(history, nodes, attended, queries, combine(noise, step))
-            source_query = nodes.query.index_select(0, attended)
-            edge_query = source_query.index_select(0, edge_source)
-            key = nodes.keys(edge_query, edges.object, edges.time)
-            vectors, edge_vector = self._embed(hidden, nodes, key, edges, edge_query, step)
+            edges = self._sample(history, slots, attended, live, queries, combine(noise, step), fixed)
+            key = torch.where(edges.there, slots.keys(edges.entity, edges.time), NOBODY)
+            vectors, edge_vector = self._embed(hidden, slots, key, edges, step, fixed_clocks)
 
             # Attend: a softmax over the prior edges of each attended node (Eq. 1, 2).
             features = query if s.query_features is QueryFeatures.INITIAL else hidden[:num_queries]
-            tables = layer.attention(relation, features, relation.index_select(0, queries.relation))
-            rows = EdgeRows(attended, source_query, edge_source, edge_vector, edges.relation)
-            attention = segment_softmax(tables.logits(rows, hidden, vectors), edge_source, len(attended))
-            contribution = attention * score.index_select(0, attended).index_select(0, edge_source)
+            tables = tables_of.of(features, tables_of.relation.index_select(0, queries.relation))
+            source = slots.rows(attended)
+            attention = self._attend(tables, source, edges, edge_vector, hidden, vectors, fixed)
+            source_score = torch.where(live, score.index_select(0, source.flatten()).view_as(source), 0)
+            contribution = (attention * source_score[:, :, None]).flatten(1)
 
             # Prune to the K largest contributions of each query; their targets join the graph.
-            kept = torch.nonzero(keep_largest(contribution.detach(), edge_query, s.k))[:, 0]
-            nodes, target, named_by = nodes.join(key.index_select(0, kept), step)
-            joining = edge_vector.index_select(0, kept.index_select(0, named_by))
-            hidden = torch.cat([hidden, vectors.index_select(0, joining)])
+            kept, there = keep_largest(contribution.detach(), edges.there, s.k)
+            slots, target, is_first = slots.join(torch.where(there, key.gather(1, kept), NOBODY))
 
             # Propagate attention to the prior neighbours (Eq. 5), which are attended next.
-            score, carried = self._propagate(nodes, key, contribution, kept, target)
+            score, carried = self._propagate(slots, key, contribution, kept, there, target)
             scores.append(score)
-            steps.append(_record(attended, edge_source, edges, attention, contribution, kept, carried))
-            rows = rows.among(kept, target)
-            attended = torch.unique(target)
-            attended = attended[torch.argsort(nodes.query.index_select(0, attended), stable=True)]
+            was_kept = torch.zeros_like(edges.there).scatter(1, kept, there)
+            steps.append(Step(attended, edges, attention.flatten(1), contribution, was_kept, carried))
+            attended, live, before = target, is_first, source
 
             # Update vectors along the new edges, then along earlier ones (Eq. 3, 4); queries and relations follow.
             if step < s.steps:
+                joining = edge_vector.gather(1, kept).T.flatten()
+                hidden = torch.cat([hidden, vectors.index_select(0, joining)])
+                rows = self._kept_rows(slots, before, edges, kept, there, target)
                 kept_edges.append(rows)
-                hidden = layer(self._update(hidden, kept_edges, attention.index_select(0, kept), tables))
+                along = torch.where(there, attention.flatten(1).gather(1, kept), 0).flatten()
+                hidden = layer(self._update(hidden, kept_edges, along, tables))
                 query = layer(query)
-                relation = layer(relation) if s.relation_activation else layer.dense(relation)
 
         # Aggregate node scores to entities (Eq. 6).
-        last_score, of_query, of_entity = (c.index_select(0, attended) for c in (score, nodes.query, nodes.entity))
-        entities = entity_scores(last_score, of_query, of_entity, self.num_entities, s.aggregation)
-        by_step = torch.stack([nn.functional.pad(a.detach(), (0, len(nodes) - len(a))) for a in scores])
-        return InferenceGraph(nodes, by_step, tuple(steps), *entities)
+        entity, _ = slots.at(attended)
+        entity = torch.where(live, entity, 0)
+        last_score = score.index_select(0, slots.rows(attended).flatten()).view_as(attended)
+        final_score, final_there = entity_scores(last_score, entity, live, s.aggregation)
+        return Growth(history, slots, tuple(scores), tuple(steps), entity, final_score, final_there, self.num_entities)
 
     def _layers(self) -> list[Layer]:
         return [layer for layer in self.layers if isinstance(layer, Layer)]
@@ -136,67 +183,189 @@ class XERTE(nn.Module):
     def _clock(self, time: Tensor, query_time: Tensor) -> Tensor:
         return time - query_time if self.settings.clock is Clock.RELATIVE else time
 
+    def _prepared(self) -> list[RelationTables]:
+        """The attention tables of every step that follow from weights alone: made once where weights do not learn.
+
+        A change in place is seen by the version a tensor counts. Fused and replayed optimisers do not count, so that
+        nothing is kept while training, nor over a change between training and not.
+        """
+        if torch.is_grad_enabled() or self.training:
+            return self._tables()
+        weights = tuple((p.data_ptr(), 0 if p.is_inference() else p._version) for p in self.parameters())
+        if self._kept is None or self._kept[0] != weights:
+            self._kept = weights, self._tables()
+        return self._kept[1]
+
+    def train(self, mode: bool = True) -> Self:
+        """As every module's; forgets what was kept of the weights."""
+        self._kept = None
+        return super().train(mode)
+
+    def _tables(self) -> list[RelationTables]:
+        """Relations pass the same dense layers as nodes do."""
+        relation: Tensor = self.relation
+        tables = []
+        for layer in self._layers():
+            tables.append(layer.attention(relation))
+            if isinstance(layer.dense, nn.Linear):
+                relation = layer(relation) if self.settings.relation_activation else layer.dense(relation)
+        return tables
+
+    def _clocks(self, history: TemporalIndex) -> "_Fixed":
+        """The clock times that edges can have, where there are not too many."""
+        if self.settings.clock is Clock.ABSOLUTE:
+            return _Fixed(history.moments if len(history.moments) <= _CLOCKS else None)
+        return _Fixed(None if history.ages is None else -history.ages.flip(0))
+
+    def _query_vectors(self, queries: Queries) -> Tensor:
+        """h⁰ of the query nodes [Q, d]."""
+        own = torch.arange(len(queries), device=queries.subject.device)
+        clock = self._clock(queries.time, queries.time)
+        parts: EncodedParts = self.encoding(queries.subject, clock, queries.subject)
+        return parts.sum(own, own)
+
     def _sample(
-        self, history: TemporalIndex, nodes: Nodes, attended: Tensor, queries: Queries, noise: Tensor
-    ) -> tuple[Tensor, Edges]:
-        """The prior edges of every attended node, its self-loop behind them: (place in attended, edges)."""
-        entity, time, query = (c.index_select(0, attended) for c in (nodes.entity, nodes.time, nodes.query))
-        relation, noise = queries.relation.index_select(0, query), noise.index_select(0, query)
-        row, position = self.sampler.sample(history, entity, time, relation, combine(noise, entity, time))
-        edges = history.edges(position)
-        if not self.settings.self_loop:
-            return row, edges
-        # Edges ascend by source and every source has one loop: places follow by counting, without a sort.
-        source = torch.arange(len(attended), device=row.device)
-        edge_place = torch.arange(len(row), device=row.device) + row
-        loop_place = torch.searchsorted(row, source, right=True) + source
-        loop = Edges(torch.full_like(source, 2 * self.num_relations), entity, time, torch.full_like(source, -1))
+        self,
+        history: TemporalIndex,
+        slots: Slots,
+        attended: Tensor,
+        live: Tensor,
+        queries: Queries,
+        noise: Tensor,
+        fixed: bool,
+    ) -> Sampled:
+        """The prior edges of every attended node, its self-loop behind them."""
+        (num_queries, num_sources), num_relations = attended.shape, self.num_relations
+        entity, time = (torch.where(live, column, 0) for column in slots.at(attended))
+        row = None if fixed else torch.nonzero(live.flatten())[:, 0]
 
-        def merged(of_edges: Tensor, of_loops: Tensor) -> Tensor:
-            out = of_edges.new_empty(len(row) + len(source))
-            return out.index_copy_(0, edge_place, of_edges).index_copy_(0, loop_place, of_loops)
+        def of_live(column: Tensor) -> Tensor:
+            flat = column.expand(num_queries, num_sources).flatten()
+            return flat if row is None else flat.index_select(0, row)
 
-        columns = zip(vars(edges).values(), vars(loop).values(), strict=True)
-        return merged(row, source), Edges(*(merged(*pair) for pair in columns))
+        nodes = of_live(entity), of_live(time), of_live(queries.relation[:, None])
+        noise = combine(of_live(noise[:, None]), *nodes[:2])
+        position = self.sampler.sample(history, *nodes, noise, fixed)
+        if row is None:
+            position = torch.where(live.flatten()[:, None], position, -1)
+        else:
+            everyone = position.new_full((num_queries * num_sources, self.sampler.width), -1)
+            position = everyone.index_copy(0, row, position)
+        relation, object, when = history.read(position.flatten())
+        there = position >= 0
+        columns = [position, *(torch.where(there, c.view_as(there), 0) for c in (relation, object, when)), there]
+        if self.settings.self_loop:
+            nowhere = torch.full_like(entity, -1)
+            loop = (nowhere, torch.full_like(entity, 2 * num_relations), entity, time, live)
+            columns = [torch.cat([c, own.view(-1, 1)], dim=1) for c, own in zip(columns, loop, strict=True)]
+        return Sampled(*(column.view(num_queries, num_sources * column.shape[1]) for column in columns))
 
     def _embed(
-        self, hidden: Tensor, nodes: Nodes, key: Tensor, edges: Edges, edge_query: Tensor, step: int
+        self, hidden: Tensor, slots: Slots, key: Tensor, edges: Sampled, step: int, fixed: "_Fixed | None"
     ) -> tuple[Tensor, Tensor]:
         """Vectors of all targets: those of nodes in the graph, then new ones, and every edge's row among them.
 
         A new node's vector depends on its entity and clock alone, so each distinct pair is embedded once for all
-        queries, and passes the dense layers of the steps it was not there for.
+        queries (where sizes need not be fixed), and passes the dense layers of the steps it was not there for.
         """
-        found = nodes.find(key)
-        absent = torch.nonzero(found < 0)[:, 0]
-        entity, time, query = (c.index_select(0, absent) for c in (edges.object, edges.time, edge_query))
-        # Ages fill 32 bits from 0 up, absolute times from -2³¹: either fits beside the entity.
-        relative = self.settings.clock is Clock.RELATIVE
-        low = nodes.query_time.index_select(0, query) - time if relative else time + _EARLIEST
-        pair, place = torch.unique((entity << 32) | low, return_inverse=True)
-        low = pair & _LOW
-        fresh = self.encoding(pair >> 32, -low if relative else low - _EARLIEST)
-        for layer in self._layers()[: step - 1]:
+        found = slots.find(key)
+        row = slots.rows(found)
+        clock = self._clock(edges.time, slots.query_time[:, None])
+        if fixed is not None:
+            own = torch.arange(key.numel(), device=key.device).view_as(key)
+            fresh = self._fresh(edges.entity.flatten(), clock.flatten(), step, fixed)
+            place = torch.where(found >= 0, row, len(hidden) + own)
+        else:
+            absent = torch.nonzero((edges.there & (found < 0)).flatten())[:, 0]
+            # Counted from its least, a clock time fits into 32 bits beside the entity: t - t_q > -2³², t ≥ -2³¹.
+            least = -_LOW if self.settings.clock is Clock.RELATIVE else -(1 << 31)
+            pairs = (edges.entity << 32) | (clock - least)
+            pair, which = torch.unique(pairs.flatten().index_select(0, absent), return_inverse=True)
+            fresh = self._fresh(pair >> 32, (pair & _LOW) + least, step)
+            place = row.clamp(min=0).flatten().index_copy(0, absent, len(hidden) + which).view_as(row)
+        return torch.cat([hidden, fresh]), place
+
+    def _fresh(self, entity: Tensor, clock: Tensor, step: int, fixed: "_Fixed | None" = None) -> Tensor:
+        """Vectors at this step of nodes that were not there before: h⁰ through the dense layers so far.
+
+        The first of these is linear in h⁰, whose two parts pass it before they are added.
+        """
+        own = torch.arange(len(entity), device=entity.device)
+        if fixed is None:
+            (entities, place), (clocks, moment) = (torch.unique(x, return_inverse=True) for x in (entity, clock))
+        else:
+            every = len(entity) > self.num_entities
+            entities, place = (own[: self.num_entities], entity) if every else (entity, own)
+            clocks, moment = fixed.rows(clock)
+        if self.encoding.pairwise:
+            clocks, moment = clock, own
+        parts: EncodedParts = self.encoding(entities, clocks, entity)
+        layers = self._layers()[: step - 1]
+        if not layers:
+            return parts.sum(place, moment)
+        fresh = nn.functional.leaky_relu(parts.through(layers[0].linear).sum(place, moment))
+        for layer in layers[1:]:
             fresh = layer(fresh)
-        return torch.cat([hidden, fresh]), found.index_copy(0, absent, len(hidden) + place)
+        return fresh
+
+    def _attend(
+        self,
+        tables: AttentionTables,
+        source: Tensor,
+        edges: Sampled,
+        edge_vector: Tensor,
+        hidden: Tensor,
+        vectors: Tensor,
+        fixed: bool,
+    ) -> Tensor:
+        """α of every edge [Q, A, width]: a softmax over the edges of its source; 0 where there is no edge."""
+        num_queries, num_sources = source.shape
+        there = edges.there.view(num_queries, num_sources, edges.there.shape[1] // num_sources)
+        query = torch.arange(num_queries, device=there.device).repeat_interleave(num_sources)
+        target, relation = edge_vector.flatten(), edges.relation.flatten()
+        least = torch.finfo(hidden.dtype).min
+        if fixed:
+            logits = tables.logits(EdgeRows(source.flatten(), query, None, target, relation), hidden, vectors)
+            logits = torch.where(there, logits.view_as(there), least)
+        else:
+            edge = torch.nonzero(there.flatten())[:, 0]
+            target, relation = target.index_select(0, edge), relation.index_select(0, edge)
+            rows = EdgeRows(source.flatten(), query, edge // there.shape[2], target, relation)
+            logits = tables.logits(rows, hidden, vectors)
+            logits = logits.new_full((there.numel(),), least).index_copy(0, edge, logits).view_as(there)
+        return torch.softmax(logits, dim=2) * there
 
     def _propagate(
-        self, nodes: Nodes, key: Tensor, contribution: Tensor, kept: Tensor, target: Tensor
+        self, slots: Slots, key: Tensor, contribution: Tensor, kept: Tensor, there: Tensor, target: Tensor
     ) -> tuple[Tensor, Tensor]:
         """a_u = Σ_v α_vu a_v over the edges that lead to u, divided by the query's sum; 0 where no kept edge leads.
 
         Returns:
-            a [V], and for every edge the row of the node whose attention it brought, -1 where it brought none.
+            a by node row, and for every edge [Q, n] the slot of the node whose attention it brought, -1 where none.
         """
-        carried = torch.full_like(key, -1).index_copy(0, kept, target)
+        num_queries, num_slots = slots.key.shape
+        brought = torch.where(there, contribution.gather(1, kept), 0)
+        carried = torch.full_like(key, -1).scatter(1, kept, torch.where(there, target, -1))
         if self.settings.scored_edges is ScoredEdges.SAMPLED:
-            attended = torch.zeros_like(nodes.key, dtype=torch.bool).index_fill(0, target, True)
-            row = nodes.find(key)
-            carried = torch.where((row >= 0) & attended[row], row, -1)
-            kept = torch.nonzero(carried >= 0)[:, 0]
-            target = carried.index_select(0, kept)
-        score = segment_sum(contribution.index_select(0, kept), target, len(nodes))
-        return segment_normalise(score, nodes.query, len(nodes.query_time)), carried
+            mark = torch.zeros_like(slots.key, dtype=torch.uint8).scatter_add(1, target, there.to(torch.uint8)) > 0
+            slot = slots.find(key)
+            carried = torch.where((slot >= 0) & mark.gather(1, slot.clamp(min=0)), slot, -1)
+            brought, target = torch.where(carried >= 0, contribution, 0), carried.clamp(min=0)
+        rows = slots.rows(target).flatten()
+        score = segment_sum(brought.flatten(), rows, num_queries * num_slots).view(num_slots, num_queries)
+        total = score.sum(0)
+        return (score / torch.where(total > 0, total, 1)).flatten(), carried
+
+    def _kept_rows(
+        self, slots: Slots, source: Tensor, edges: Sampled, kept: Tensor, there: Tensor, target: Tensor
+    ) -> EdgeRows:
+        """The kept edges, from node row to node row."""
+        num_queries, num_sources = source.shape
+        first = torch.arange(num_queries, device=kept.device)[:, None] * num_sources
+        edge_source = first + kept // (edges.there.shape[1] // num_sources)
+        query = torch.arange(num_queries, device=kept.device).repeat_interleave(num_sources)
+        columns = edge_source, torch.where(there, slots.rows(target), 0), edges.relation.gather(1, kept), there
+        return EdgeRows(source.flatten(), query, *(column.flatten() for column in columns))
 
     def _update(self, hidden: Tensor, kept: list[EdgeRows], attention: Tensor, tables: AttentionTables) -> Tensor:
         """Messages along kept edges, before the dense layer.
@@ -217,28 +386,5 @@ class XERTE(nn.Module):
         return hidden
 
     def _pass(self, hidden: Tensor, rows: EdgeRows, attention: Tensor) -> Tensor:
-        source = rows.source.index_select(0, rows.edge_source)
-        return pass_messages(hidden, source, rows.edge_target, attention, self.settings.gamma)
-
-
-def _record(
-    attended: Tensor,
-    edge_source: Tensor,
-    edges: Edges,
-    attention: Tensor,
-    contribution: Tensor,
-    kept: Tensor,
-    carried: Tensor,
-) -> StepEdges:
-    """What a step looked at, for the explanation."""
-    return StepEdges(
-        source=attended.index_select(0, edge_source),
-        target=carried,
-        relation=edges.relation,
-        entity=edges.object,
-        time=edges.time,
-        fact=edges.fact,
-        attention=attention.detach(),
-        contribution=contribution.detach(),
-        kept=torch.zeros_like(carried, dtype=torch.bool).index_fill(0, kept, True),
-    )
+        assert rows.there is not None
+        return pass_messages(hidden, rows.rows, rows.edge_target, attention, rows.there, self.settings.gamma)

@@ -41,13 +41,16 @@ def segment_normalise(values: Tensor, segment: Tensor, num_segments: int) -> Ten
     return values / torch.where(total > 0, total, 1).index_select(0, segment)
 
 
-def segment_rank(values: Tensor, segment: Tensor) -> Tensor:
-    """The place of every row within its segment when values descend, from 0; equal values keep their order.
+def first_alike(values: Tensor) -> Tensor:
+    """The place in its row of the first value that equals it; int64 [n, m] -> [n, m]."""
+    ordered, order = torch.sort(values, dim=1, stable=True)
+    place = torch.arange(values.shape[1], device=values.device).expand_as(order)
+    starts = torch.nn.functional.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
+    start = torch.cummax(torch.where(starts, place, 0), dim=1).values
+    return torch.empty_like(order).scatter_(1, order, order.gather(1, start))
 
-    Segment ids must ascend. One stable sort by value and one by segment place every row.
-    """
-    by_value = torch.argsort(values, descending=True, stable=True)
-    order = by_value[torch.argsort(segment[by_value], stable=True)]
-    ids = torch.arange(len(values), device=values.device)
-    first = torch.searchsorted(segment, segment, right=False)
-    return torch.empty_like(ids).scatter_(0, order, ids) - first
+
+def largest(values: Tensor, size: int) -> Tensor:
+    """The places of the `size` largest values of every row, ascending; of equals the first; [n, m] -> [n, size]."""
+    order = torch.sort(values, dim=1, descending=True, stable=True).indices
+    return torch.sort(order[:, :size], dim=1).values

@@ -37,6 +37,7 @@ Column = dict[str, Tensor]
 
 _KEYED = 1 << 24
 _BATCH = 1024
+_GRID = 1 << 14
 _EARLIEST = -(1 << 31)
 
 
@@ -101,6 +102,21 @@ class TemporalIndex:
         """The keys where they are there or worth making: a few look-ups alone read only the pages they need."""
         worth = rows >= _BATCH or self.device.type == "cuda" or "_keys" in self.__dict__
         return self._keys if worth else None
+
+    @cached_property
+    def moments(self) -> Tensor:
+        """All times at which there may be a fact, ascending; int64."""
+        columns = [self.base["time"]] + ([] if self.overlay is None else [self.overlay["time"]])
+        moments: Tensor = torch.unique(torch.cat(columns))
+        return moments.long()
+
+    @cached_property
+    def ages(self) -> Tensor | None:
+        """Every time distance between two facts, ascending from 0, where times lie on a grid; None: too many."""
+        moments = self.moments.numpy(force=True)
+        step = max(1, int(np.gcd.reduce(np.diff(moments)))) if len(moments) > 1 else 1
+        span = int(moments[-1] - moments[0]) if len(moments) else 0
+        return torch.arange(0, span + 1, step, device=self.device) if span // step < _GRID else None
 
     @property
     def num_edges(self) -> int:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 _GOLDEN = -7046029254386353131  # 2^64 / golden ratio, the odd step of splitmix64, as a signed number
+_STRIDE = 0x19E3779B97F  # its upper bits, odd
 _MIX_1, _MIX_2 = -4658895280553007687, -7723592293110705685  # the multipliers of splitmix64's finaliser
 
 
@@ -28,13 +29,22 @@ def combine(*parts: Tensor | int) -> Tensor:
     device = next((part.device for part in parts if isinstance(part, Tensor)), torch.device("cpu"))
     state = torch.zeros((), dtype=torch.int64, device=device)
     for part in parts:
-        state = mix(state * 3 + part * _GOLDEN + 1 if isinstance(part, Tensor) else state * 3 + _wrapped(part))
+        term = part * _GOLDEN + 1
+        state = mix(state * 3 + (term if isinstance(term, Tensor) else _wrapped(term)))
     return state
 
 
-def _wrapped(part: int) -> int:
-    """A plain number's term, as 64-bit arithmetic would give it."""
-    return ((part * _GOLDEN + 1 + (1 << 63)) % (1 << 64)) - (1 << 63)
+def hashed(state: Tensor, number: Tensor | int) -> Tensor:
+    """The number-th hash, below 2²¹, that follows from a state which is a hash already (a sequence like splitmix64's).
+
+    Products of numbers and the stride stay below 2⁶³: compilers that fold them count without end.
+    """
+    return mix(state + number * _STRIDE)
+
+
+def _wrapped(number: int) -> int:
+    """A plain number as 64-bit arithmetic would have it."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def uniform(hashed: Tensor) -> Tensor:

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine, exponential, mix, uniform
-from xerte.segment import expand
+from xerte.graph.noise import combine, exponential, hashed, uniform
 
 
 class Sampling(StrEnum):
@@ -57,9 +56,20 @@ class Sampler:
         if self.replacement and self.strategy is not Sampling.UNIFORM:
             raise ValueError("sampling with replacement is offered for uniform sampling only")
 
+    @property
+    def width(self) -> int:
+        """The most edges one node is given."""
+        return self.size + self.same_relation
+
     def sample(
-        self, history: TemporalIndex, entity: Tensor, time: Tensor, relation: Tensor, noise: Tensor
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        history: TemporalIndex,
+        entity: Tensor,
+        time: Tensor,
+        relation: Tensor,
+        noise: Tensor,
+        fixed: bool = False,
+    ) -> Tensor:
         """At most N prior edges of each node (entity, time), and its latest ones of the query's relation if asked for.
 
         Args:
@@ -67,64 +77,73 @@ class Sampler:
             entity, time: int64 [n].
             relation: int64 [n], the relation of the query a node belongs to.
             noise: int64 [n], a hash of the node and all it belongs to.
+            fixed: let no size depend on what is found, at the price of work that is thrown away.
 
         Returns:
-            (row, position): the node and the history position of every edge, ordered by both.
+            Positions in the history, int64 [n, width], latest first; -1 where there is no edge.
         """
-        row, position = self._draw(history, entity, time, noise)
+        if not history.num_positions:
+            return torch.full((len(entity), self.width), -1, device=entity.device)
+        position = self._draw(history, entity, time, noise, fixed)
         if self.same_relation:
             start, stop = history.prior_of_relation(entity, relation, time)
-            of_relation, rank = expand(torch.maximum(start, stop - self.same_relation), stop)
-            row, position = torch.cat([row, of_relation]), torch.cat([position, history.by_relation(rank)])
-            key = torch.unique((row << 32) | position)
-            return key >> 32, key & 0xFFFFFFFF
-        return row, position
+            rank = _latest(start, stop, self.same_relation)
+            there = rank >= 0
+            of_relation = history.by_relation(rank.clamp(min=0).flatten()).view_as(rank)
+            position = torch.cat([position, torch.where(there, of_relation, -1)], dim=1)
+        position = torch.sort(position, dim=1, descending=True).values
+        if self.same_relation:
+            again = torch.nn.functional.pad(position[:, 1:] == position[:, :-1], (1, 0))
+            position = torch.where(again, -1, position)
+        return position
 
-    def _draw(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """At most N prior edges of each node."""
+    def _draw(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor, fixed: bool) -> Tensor:
+        """At most N prior edges of each node; -1 where there are fewer."""
         start, stop = history.prior(entity, time)
         if self.strategy is Sampling.LAST:
-            return expand(torch.maximum(start, stop - self.size), stop)
+            return _latest(start, stop, self.size)
         if self.replacement:
             return self._with_replacement(start, stop, noise)
-        contested = torch.nonzero(stop - start > self.size)[:, 0]
-        taken = torch.where(stop - start > self.size, start, stop)
-        row, position = expand(start, taken)
-        if len(contested):
-            drawn = self._race(
-                history, entity[contested], time[contested], start[contested], stop[contested], noise[contested]
-            )
-            row = torch.cat([row, contested.repeat_interleave(self.size)])
-            position = torch.cat([position, drawn.flatten()])
-        return _in_order(row, position)
+        return self._race(history, entity, time, start, stop, noise, fixed)
 
     def _race(
-        self, history: TemporalIndex, entity: Tensor, time: Tensor, start: Tensor, stop: Tensor, noise: Tensor
+        self,
+        history: TemporalIndex,
+        entity: Tensor,
+        time: Tensor,
+        start: Tensor,
+        stop: Tensor,
+        noise: Tensor,
+        fixed: bool,
     ) -> Tensor:
-        """Positions [n, N] of the first N arrivals, for nodes with more than N prior edges."""
+        """Positions [n, N] of the first N arrivals; -1 where there are fewer edges."""
         width = 4 * self.size
-        position = stop[:, None] - 1 - torch.arange(width, device=stop.device)
-        inside = position >= start[:, None]
-        position = torch.where(inside, position, stop[:, None] - 1)
-        edges = history.edges(position.flatten())
-        content = _content(edges.relation, edges.object, edges.time).view_as(position)
-        weight = self._weight(edges.time.view_as(position), time[:, None])
-        arrival = torch.where(inside, exponential(combine(noise[:, None], content)) / weight, torch.inf)
+        position = _latest(start, stop, width)
+        there = position >= 0
+        relation, object, edge_time = (column.view_as(position) for column in history.read(position.flatten()))
+        content = _content(relation, object, edge_time)
+        weight = self._weight(edge_time, time[:, None])
+        arrival = torch.where(there, exponential(combine(noise[:, None], content)) / weight, torch.inf)
         time_in, first = torch.topk(arrival, self.size, dim=1, largest=False)
         winner = position.gather(1, first)
         # The stream matters only where its first arrival can come before the N-th of these. No older edge weighs more
         # than the block's last, and a band's bound is at most twice an edge's weight (and a little for rounding).
         most = 2.1 * (stop - width - start).double() * weight[:, -1]
-        soonest = exponential(_of_draw(noise[:, None], torch.zeros_like(stop[:1]), _ARRIVAL))[:, 0] / most
-        older = torch.nonzero((stop - start > width) & (soonest <= time_in[:, -1]))[:, 0]
-        if len(older):
-            late, late_arrival = self._stream(
-                history, entity[older], time[older], start[older], stop[older] - width, noise[older]
-            )
-            everyone = torch.cat([arrival[older], late_arrival], dim=1)
-            first = torch.topk(everyone, self.size, dim=1, largest=False).indices
-            winner[older] = torch.cat([position[older], late], dim=1).gather(1, first)
-        return winner
+        soonest = exponential(_of_draw(noise, 0, _ARRIVAL)) / most
+        older = (stop - start > width) & (soonest <= time_in[:, -1])
+        row = None if fixed else torch.nonzero(older)[:, 0]
+        if row is not None:
+            if not len(row):
+                return winner
+            entity, time, start, stop, noise = (c.index_select(0, row) for c in (entity, time, start, stop, noise))
+            arrival, position = arrival.index_select(0, row), position.index_select(0, row)
+        late, late_arrival = self._stream(history, entity, time, start, stop - width, noise)
+        everyone = torch.cat([arrival, late_arrival], dim=1)
+        first = torch.topk(everyone, self.size, dim=1, largest=False).indices
+        among_all = torch.cat([position, late], dim=1).gather(1, first)
+        if row is None:
+            return torch.where(older[:, None], among_all, winner)
+        return winner.index_copy(0, row, among_all)
 
     def _stream(
         self, history: TemporalIndex, entity: Tensor, time: Tensor, start: Tensor, stop: Tensor, noise: Tensor
@@ -144,8 +163,8 @@ class Sampler:
         band = torch.searchsorted(rate, uniform(band_of) * rate[:, -1:], right=True).clamp(max=num_bands - 1)
         count = (high - low).gather(1, band)
         position = low.gather(1, band) + (uniform(place_of) * count).long().clamp(max=(count - 1).clamp(min=0))
-        position = torch.minimum(position, stop[:, None] - 1)
-        weight = self._weight(history.edges(position.flatten()).time.view_as(position), time[:, None])
+        position = torch.minimum(position, stop[:, None] - 1).clamp(min=0)
+        weight = self._weight(history.times(position.flatten()).view_as(position), time[:, None])
         accepted = (count > 0) & (uniform(chance_of) * bound.gather(1, band) < weight)
         once, order = torch.sort(torch.where(accepted, position, -1 - draw), dim=1, stable=True)
         again = torch.cat([torch.zeros_like(accepted[:, :1]), once[:, 1:] == once[:, :-1]], dim=1)
@@ -170,18 +189,17 @@ class Sampler:
             return time[:, None] >> torch.arange(32, device=time.device)
         return time[:, None]
 
-    def _with_replacement(self, start: Tensor, stop: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """N independent uniform draws for every node that has more than N prior edges."""
-        degree = stop - start
-        row, position = expand(start, torch.where(degree > self.size, start + self.size, stop))
-        place = torch.arange(len(row), device=row.device) - torch.searchsorted(row, row)
-        drawn = start[row] + (uniform(combine(noise[row], place)) * degree[row]).long()
-        return _in_order(row, torch.where(degree[row] > self.size, drawn, position))
+    def _with_replacement(self, start: Tensor, stop: Tensor, noise: Tensor) -> Tensor:
+        """N independent uniform draws [n, N] for every node that has more than N prior edges; else all it has."""
+        degree, place = (stop - start)[:, None], torch.arange(self.size, device=stop.device)
+        drawn = (uniform(hashed(noise[:, None], place)) * degree).long()
+        every = torch.where(place < degree, place, -1 - start[:, None])
+        return start[:, None] + torch.where(degree > self.size, drawn, every)
 
 
-def _of_draw(noise: Tensor, draw: Tensor, purpose: int) -> Tensor:
+def _of_draw(noise: Tensor, draw: Tensor | int, purpose: int) -> Tensor:
     """The noise of a node's i-th draw from the stream, for one of the numbers it needs."""
-    return mix(combine(noise, draw) + purpose)
+    return hashed(noise, draw * len(_PURPOSES) + purpose)
 
 
 def _content(relation: Tensor, object: Tensor, time: Tensor) -> Tensor:
@@ -189,7 +207,7 @@ def _content(relation: Tensor, object: Tensor, time: Tensor) -> Tensor:
     return ((relation << 31) | object) * 4_294_967_311 + time
 
 
-def _in_order(row: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
-    """Pairs sorted by row, then position; both fit into 31 bits."""
-    key = torch.sort((row << 32) | position).values
-    return key >> 32, key & 0xFFFFFFFF
+def _latest(start: Tensor, stop: Tensor, size: int) -> Tensor:
+    """The last places [n, size] of every range, latest first; -1 where it is shorter."""
+    place = stop[:, None] - 1 - torch.arange(size, device=stop.device)
+    return torch.where(place >= start[:, None], place, -1)

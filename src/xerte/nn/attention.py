@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
@@ -16,35 +17,49 @@ class EdgeRows:
     Attributes:
         source: rows [S] of the node vectors: the nodes the edges start from.
         query: the query [S] of each source.
-        edge_source: for every edge, its place in `source`.
+        edge_source: for every edge, its place in `source`; None: every source has as many edges, block by block.
         edge_target: for every edge, the row of its target among the target vectors.
         edge_relation: for every edge, its relation.
+        there: for every edge, whether it is one; None: all are.
     """
 
     source: Tensor
     query: Tensor
-    edge_source: Tensor
+    edge_source: Tensor | None
     edge_target: Tensor
     edge_relation: Tensor
-
-    def among(self, edges: Tensor, target: Tensor) -> "EdgeRows":
-        """Some of the edges, by their places, with targets of their own."""
-        edge_source, edge_relation = self.edge_source.index_select(0, edges), self.edge_relation.index_select(0, edges)
-        return EdgeRows(self.source, self.query, edge_source, target, edge_relation)
+    there: Tensor | None = None
 
     @staticmethod
     def merged(parts: Sequence["EdgeRows"]) -> "EdgeRows":
-        """The edges of all parts; a node that is a source in several becomes one."""
-        source, place = torch.unique(torch.cat([part.source for part in parts]), return_inverse=True)
-        query = torch.zeros_like(source).index_copy(0, place, torch.cat([part.query for part in parts]))
-        places = place.split([len(part.source) for part in parts])
-        edge_source = [at.index_select(0, part.edge_source) for at, part in zip(places, parts, strict=True)]
-        target, relation = [part.edge_target for part in parts], [part.edge_relation for part in parts]
-        return EdgeRows(source, query, torch.cat(edge_source), torch.cat(target), torch.cat(relation))
+        """The edges of all parts, sources side by side."""
+        sizes = [0, *accumulate(len(part.source) for part in parts)]
+        edge_source = [part.place + first for part, first in zip(parts, sizes, strict=False)]
+        there = [torch.ones_like(p.edge_target, dtype=torch.bool) if p.there is None else p.there for p in parts]
+        columns = [[vars(part)[name] for part in parts] for name in ("source", "query", "edge_target", "edge_relation")]
+        source, query, target, relation = (torch.cat(column) for column in columns)
+        return EdgeRows(source, query, torch.cat(edge_source), target, relation, torch.cat(there))
 
     def softmax(self, tables: "AttentionTables", hidden: Tensor) -> Tensor:
-        """α of the edges among nodes whose vectors are rows of `hidden` (Eq. 2)."""
-        return segment_softmax(tables.logits(self, hidden, hidden), self.edge_source, len(self.source))
+        """α of the edges among nodes whose vectors are rows of `hidden`: over all edges of one node (Eq. 2)."""
+        logits = tables.logits(self, hidden, hidden)
+        if self.there is None:
+            return segment_softmax(logits, self.rows, len(hidden))
+        least = torch.finfo(logits.dtype).min
+        return segment_softmax(torch.where(self.there, logits, least), self.rows, len(hidden)) * self.there
+
+    @property
+    def place(self) -> Tensor:
+        """For every edge, its place in `source`."""
+        if self.edge_source is not None:
+            return self.edge_source
+        width = len(self.edge_target) // max(1, len(self.source))
+        return torch.arange(len(self.source), device=self.source.device).repeat_interleave(width)
+
+    @property
+    def rows(self) -> Tensor:
+        """For every edge, the row of its source among the node vectors."""
+        return self.source.index_select(0, self.place)
 
 
 @dataclass(frozen=True)
@@ -52,7 +67,7 @@ class AttentionTables:
     """All of Eq. 1 that does not belong to a single edge, at one step; see `Attention`.
 
     Attributes:
-        between: O₁ᵀS₁, transposed [d, d].
+        between: S₁ᵀO₁ [d, d].
         relation_to_target: O₁ᵀS₂ p_k [2R + 1, d].
         relation_to_source: S₁ᵀO₂ p_k [2R + 1, d].
         query_to_target: O₁ᵀC [Q, d].
@@ -75,12 +90,53 @@ class AttentionTables:
         """
         source = node.index_select(0, rows.source)
         pull = source @ self.between + self.query_to_target.index_select(0, rows.query)
-        scalar = source @ self.relation_to_source.T + self.query_relation.index_select(0, rows.query)  # [S, 2R + 1]
-        place = rows.edge_source * scalar.shape[1] + rows.edge_relation
-        towards = pull.index_select(0, rows.edge_source)
-        towards = towards + self.relation_to_target.index_select(0, rows.edge_relation)
-        product = (target.index_select(0, rows.edge_target) * towards).sum(1)
-        return product + scalar.flatten().index_select(0, place)
+        scalar = source @ self.relation_to_source.T  # [S, 2R + 1]
+        towards = self.relation_to_target.index_select(0, rows.edge_relation)
+        ends = target.index_select(0, rows.edge_target)
+        if rows.edge_source is None:
+            blocks = (len(source), -1)
+            towards = towards.view(*blocks, pull.shape[1]) + pull[:, None]
+            relation = rows.edge_relation.view(blocks)
+            of_source = scalar.gather(1, relation).flatten()
+            of_query = self.query_relation.gather(1, relation.view(len(self.query_relation), -1)).flatten()
+            return (ends.view_as(towards) * towards).sum(2).flatten() + of_source + of_query
+        place, width = rows.edge_source, scalar.shape[1]
+        towards = towards + pull.index_select(0, place)
+        of_source = scalar.flatten().index_select(0, place * width + rows.edge_relation)
+        at_query = rows.query.index_select(0, place) * width + rows.edge_relation
+        return (ends * towards).sum(1) + of_source + self.query_relation.flatten().index_select(0, at_query)
+
+
+@dataclass(frozen=True)
+class RelationTables:
+    """What of the tables follows from weights alone, whatever is asked; see `Attention`.
+
+    Attributes:
+        between, relation_to_target, relation_to_source: as in `AttentionTables`.
+        relation: p_k [2R + 1, d].
+        alone: p_k · S₂ᵀO₂ p_k [2R + 1].
+        to_target: (S₃ᵀO₁, S₄ᵀO₁) [2d, d], which takes (h_q ‖ p_q) to O₁ᵀC.
+        to_relation: (S₃ᵀO₂ + O₃ᵀS₂, S₄ᵀO₂ + O₄ᵀS₂) [2d, d], which takes (h_q ‖ p_q) to S₂ᵀF + O₂ᵀC.
+    """
+
+    between: Tensor
+    relation_to_target: Tensor
+    relation_to_source: Tensor
+    relation: Tensor
+    alone: Tensor
+    to_target: Tensor
+    to_relation: Tensor
+
+    def of(self, query: Tensor, query_relation: Tensor) -> AttentionTables:
+        """The tables for questions with these h_q and p_q, [Q, d] each."""
+        asked = torch.cat([query, query_relation], dim=1)
+        return AttentionTables(
+            between=self.between,
+            relation_to_target=self.relation_to_target,
+            relation_to_source=self.relation_to_source,
+            query_to_target=asked @ self.to_target,
+            query_relation=torch.addmm(self.alone, asked @ self.to_relation, self.relation.T),
+        )
 
 
 class Attention(nn.Module):
@@ -94,7 +150,8 @@ class Attention(nn.Module):
         e_vu = h_u · (O₁ᵀS₁ h_v + O₁ᵀS₂ p_k + O₁ᵀC) + h_v · S₁ᵀO₂ p_k + p_k · (S₂ᵀO₂ p_k + S₂ᵀF + O₂ᵀC)
                + what depends on v and q alone,
 
-    and the rest is the same for all edges of a source, so that the softmax over them (Eq. 2) cancels it.
+    and the rest is the same for all edges of a source, so that the softmax over them (Eq. 2) cancels it. All products
+    are blocks of W_subᵀ(O₁ O₂) and (O₃ O₄)ᵀS₂.
 
     Args:
         dim: d, the width of every vector at this step.
@@ -107,22 +164,17 @@ class Attention(nn.Module):
         for weight in (self.W_sub, self.W_obj):
             nn.init.normal_(weight, std=(2 / (4 * dim)) ** 0.5)
 
-    def forward(self, relation: Tensor, query: Tensor, query_relation: Tensor) -> AttentionTables:
-        """The tables of one step.
-
-        Args:
-            relation: p_k, [2R + 1, d].
-            query, query_relation: h_q and p_q, [Q, d] each.
-        """
-        S1, S2, S3, S4 = torch.chunk(self.W_sub, 4, dim=1)
-        O1, O2, O3, O4 = torch.chunk(self.W_obj, 4, dim=1)
-        C = query @ S3.T + query_relation @ S4.T
-        F = query @ O3.T + query_relation @ O4.T
-        alone = (relation * (relation @ (O2.T @ S2))).sum(1)
-        return AttentionTables(
-            between=S1.T @ O1,
-            relation_to_target=relation @ (S2.T @ O1),
-            relation_to_source=relation @ (O2.T @ S1),
-            query_to_target=C @ O1,
-            query_relation=(F @ S2 + C @ O2) @ relation.T + alone,
+    def forward(self, relation: Tensor) -> RelationTables:
+        """The tables of one step, from p_k [2R + 1, d]."""
+        d = relation.shape[1]
+        blocks = self.W_sub.T @ self.W_obj[:, : 2 * d]  # [4d, 2d]: row block i, column block j is S_iᵀO_j
+        across = self.W_obj[:, 2 * d :].T @ self.W_sub[:, d : 2 * d]  # [2d, d]: O₃ᵀS₂, O₄ᵀS₂
+        return RelationTables(
+            between=blocks[:d, :d],
+            relation_to_target=relation @ blocks[d : 2 * d, :d],
+            relation_to_source=relation @ blocks[:d, d:].T,
+            relation=relation,
+            alone=(relation * (relation @ blocks[d : 2 * d, d:])).sum(1),
+            to_target=blocks[2 * d :, :d],
+            to_relation=blocks[2 * d :, d:] + across,
         )

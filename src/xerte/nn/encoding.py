@@ -1,5 +1,7 @@
 """Where vectors start: entities at a time, and time itself (the paper's section on embedding)."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
@@ -27,19 +29,38 @@ class TimeEncoding(nn.Module):
         self.per_entity = num_entities is not None
         self.factor = dim**-0.5 if scaled else 1.0
 
-    def forward(self, clock: Tensor, entity: Tensor) -> Tensor:
-        """Φ of every clock time; clock, entity [n] -> [n, d_T]."""
+    def forward(self, clock: Tensor, entity: Tensor | None = None) -> Tensor:
+        """Φ of every clock time, for its entity where entities have frequencies of their own; [n] -> [n, d_T]."""
         frequency: Tensor = self.frequency
         phase: Tensor = self.phase
         if self.per_entity:
+            assert entity is not None
             frequency, phase = frequency.index_select(0, entity), phase.index_select(0, entity)
         return torch.cos(clock[:, None].float() * frequency + phase) * self.factor
+
+
+@dataclass(frozen=True)
+class EncodedParts:
+    """The two parts of h⁰, one row per entity and one per clock time; a node's vector is the sum of one of each."""
+
+    entity: Tensor
+    clock: Tensor | None
+
+    def through(self, dense: nn.Linear) -> "EncodedParts":
+        """The parts of W h⁰ + b: a dense layer, too, need not be applied to every sum."""
+        clock = None if self.clock is None else nn.functional.linear(self.clock, dense.weight)
+        return EncodedParts(dense(self.entity), clock)
+
+    def sum(self, entity: Tensor, clock: Tensor) -> Tensor:
+        """Vectors of nodes, whose entities and clock times are these rows."""
+        hidden = self.entity.index_select(0, entity)
+        return hidden if self.clock is None else hidden + self.clock.index_select(0, clock)
 
 
 class NodeEncoding(nn.Module):
     """h⁰ = W_v [ē ‖ Φ(t)] + b_v for a node (e, t).
 
-    The product splits into W_s ē + W_t Φ(t) + b: one row per distinct entity and one per distinct time, then a sum.
+    The product splits into W_s ē + b and W_t Φ(t): one row per distinct entity and one per distinct time, then a sum.
 
     Args:
         num_entities: |E|.
@@ -59,17 +80,21 @@ class NodeEncoding(nn.Module):
         nn.init.xavier_normal_(self.entity)
         nn.init.xavier_normal_(self.project.weight)
 
-    def forward(self, entity: Tensor, clock: Tensor) -> Tensor:
-        """h⁰ of nodes; entity, clock int64 [n] -> [n, dim]."""
+    @property
+    def pairwise(self) -> bool:
+        """Whether the clock's part depends on the entity, too."""
+        return self.time is not None and self.time.per_entity
+
+    def forward(self, entity: Tensor, clock: Tensor, clock_entity: Tensor | None = None) -> EncodedParts:
+        """The parts of h⁰ for these entities and clock times; int64, of any two lengths.
+
+        Args:
+            entity, clock: what to encode.
+            clock_entity: where the encoding is `pairwise`, the entity of every clock time.
+        """
         weight = self.project.weight
         of_static, of_time = weight[:, : self.static_dim], weight[:, self.static_dim :]
-        distinct, place = torch.unique(entity, return_inverse=True)
-        rows = nn.functional.linear(self.entity.index_select(0, distinct), of_static, self.project.bias)
-        hidden = rows.index_select(0, place)
+        rows = nn.functional.linear(self.entity.index_select(0, entity), of_static, self.project.bias)
         if self.time is None:
-            return hidden
-        if self.time.per_entity:
-            return hidden + nn.functional.linear(self.time(clock, entity), of_time)
-        distinct, place = torch.unique(clock, return_inverse=True)
-        rows = nn.functional.linear(self.time(distinct, distinct), of_time)
-        return hidden + rows.index_select(0, place)
+            return EncodedParts(rows, None)
+        return EncodedParts(rows, nn.functional.linear(self.time(clock, clock_entity), of_time))

@@ -5,8 +5,6 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
-from xerte.segment import segment_normalise, segment_sum
-
 
 class Loss(StrEnum):
     """The two losses on offer."""
@@ -22,32 +20,31 @@ class Mean(StrEnum):
     QUERY = "query"  # entities within a query, then queries, as the paper writes it
 
 
-def binary_cross_entropy(
-    score: Tensor, entity: Tensor, query: Tensor, answer: Tensor, num_queries: int, mean: Mean
-) -> Tensor:
+def binary_cross_entropy(score: Tensor, entity: Tensor, there: Tensor, answer: Tensor, mean: Mean) -> Tensor:
     """L = -mean [ y log s + (1 - y) log (1 - s) ] over the entities in the final graphs.
 
     s is 0.999 times the score plus 0.0009, so that no logarithm runs away; per query, scores are first divided by
-    their sum, as the paper writes it. An answer that is not in its graph contributes only negatives.
+    their sum, as the paper writes it. An answer that is not in its graph contributes only negatives. Where nothing is
+    reached there is nothing to learn: the loss is 0.
 
     Args:
-        score, entity, query: [n], one row per entity of a graph.
+        score, entity, there: [Q, n], one row per query; the entities of its graph, where there is one.
         answer: [Q].
-        num_queries: Q.
         mean: over what to average.
     """
+    score = torch.where(there, score, 0)
     if mean is Mean.QUERY:
-        score = segment_normalise(score, query, num_queries)
-    label = (entity == answer.index_select(0, query)).to(score.dtype)
-    loss = torch.nn.functional.binary_cross_entropy(0.999 * score + 0.0009, label, reduction="none")
+        total = score.sum(1, keepdim=True)
+        score = score / torch.where(total > 0, total, 1)
+    label = (entity == answer[:, None]).to(score.dtype)
+    loss = torch.nn.functional.binary_cross_entropy(0.999 * score + 0.0009, label, reduction="none") * there
     if mean is Mean.BATCH:
-        return loss.sum() / max(len(loss), 1)  # nothing reached: nothing to learn, not NaN
-    count = segment_sum(torch.ones_like(loss), query, num_queries)
-    return (segment_sum(loss, query, num_queries) / count.clamp(min=1)).mean()
+        return loss.sum() / there.sum().clamp(min=1)
+    return (loss.sum(1) / there.sum(1).clamp(min=1)).mean()
 
 
-def negative_log_likelihood(score: Tensor, entity: Tensor, query: Tensor, answer: Tensor) -> Tensor:
+def negative_log_likelihood(score: Tensor, entity: Tensor, there: Tensor, answer: Tensor) -> Tensor:
     """-log of the answer's score, averaged over the queries whose graph holds the answer; 0 where none does."""
-    right = (entity == answer.index_select(0, query)).to(score.dtype)
+    right = ((entity == answer[:, None]) & there).to(score.dtype)
     loss = -torch.log(score.clamp(min=1e-12)) * right
     return loss.sum() / right.sum().clamp(min=1)

@@ -5,7 +5,7 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
-from xerte.segment import segment_rank, segment_sum
+from xerte.segment import first_alike, largest, segment_sum
 
 
 class Aggregation(StrEnum):
@@ -15,38 +15,49 @@ class Aggregation(StrEnum):
     MEAN = "mean"
 
 
-def keep_largest(contribution: Tensor, edge_query: Tensor, size: int) -> Tensor:
-    """Pruning: for every edge, whether it is among the K largest contributions of its query.
+def keep_largest(contribution: Tensor, there: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Pruning: the edges with the K largest contributions of every query; of equal contributions the first stays.
 
-    Queries ascend; of equal contributions the first stays.
+    Args:
+        contribution, there: [Q, n], the edges of every query, where there is one.
+        size: K.
+
+    Returns:
+        Places [Q, min(K, n)] of the edges, ascending, and whether there is one: a query may have fewer.
     """
-    return segment_rank(contribution, edge_query) < size
+    place = largest(torch.where(there, contribution, -1), size)
+    return place, there.gather(1, place)
 
 
-def pass_messages(hidden: Tensor, source: Tensor, target: Tensor, attention: Tensor, update_ratio: float) -> Tensor:
+def pass_messages(
+    hidden: Tensor, source: Tensor, target: Tensor, attention: Tensor, there: Tensor, update_ratio: float
+) -> Tensor:
     """h_v ← γ h_v + (1 - γ) Σ_u α_vu h_u for every node v that has such edges; all others keep h (Eq. 3, 4).
 
     Args:
         hidden: [V, d].
         source, target: rows of `hidden`, one per edge.
-        attention: α, one per edge.
+        attention, there: α, one per edge, and whether there is an edge at all; α is 0 where there is none.
         update_ratio: γ.
     """
     message = segment_sum(hidden.index_select(0, target) * attention[:, None], source, len(hidden))
-    receives = torch.zeros(len(hidden), dtype=torch.bool, device=hidden.device).index_fill(0, source, True)
+    receives = segment_sum(there.to(torch.int32), source, len(hidden)) > 0
     return torch.where(receives[:, None], update_ratio * hidden + (1 - update_ratio) * message, hidden)
 
 
-def entity_scores(
-    score: Tensor, node_query: Tensor, node_entity: Tensor, num_entities: int, how: Aggregation
-) -> tuple[Tensor, Tensor, Tensor]:
+def entity_scores(score: Tensor, entity: Tensor, there: Tensor, how: Aggregation) -> tuple[Tensor, Tensor]:
     """a_e = g(a_v over the nodes v of entity e), for the nodes given (Eq. 6).
 
+    Args:
+        score, entity, there: [Q, n], the nodes of every query, where there is one.
+        how: g.
+
     Returns:
-        (query, entity, score), one row per distinct pair, ordered by both.
+        (score, there), [Q, n] each: every entity's score at the place of the first node that has it.
     """
-    pair, place, count = torch.unique(node_query * num_entities + node_entity, return_inverse=True, return_counts=True)
-    total = segment_sum(score, place, len(pair))
+    first = first_alike(torch.where(there, entity, -1))
+    total = torch.zeros_like(score).scatter_add(1, first, torch.where(there, score, 0))
     if how is Aggregation.MEAN:
-        total = total / count
-    return pair // num_entities, pair % num_entities, total
+        count = torch.zeros_like(first).scatter_add(1, first, there.long())
+        total = total / count.clamp(min=1)
+    return total, there & (first == torch.arange(entity.shape[1], device=entity.device))

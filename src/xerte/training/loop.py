@@ -5,8 +5,9 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from xerte.evaluation.protocol import both_directions
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.training.checkpoint import has_state, read_facts, read_tensors, refuse_other, write_state
+from xerte.training.replay import ReplayedStep
 from xerte.types import Split
 
 _ADAM = ("step", "exp_avg", "exp_avg_sq")
@@ -36,6 +38,15 @@ class Learner(Protocol):
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
         """What training makes small; whatever is drawn at random follows from the seed and the content."""
+        ...
+
+
+@runtime_checkable
+class FixedLearner(Protocol):
+    """A learner whose steps a CUDA graph can replay."""
+
+    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Tensor:
+        """The same loss, with every size a function of the number of questions and no decision taken on the host."""
         ...
 
 
@@ -147,8 +158,11 @@ class Trainer:
             )
         self.queries = Queries.of(asked).to(history.device)
         self.answer = torch.from_numpy(asked.object.astype(np.int64)).to(history.device)
-        fused = history.device.type in ("cuda", "cpu")
-        self.optimiser = torch.optim.Adam(model.parameters(), lr=settings.lr, fused=fused)
+        kind = history.device.type
+        self.optimiser = torch.optim.Adam(
+            model.parameters(), lr=settings.lr, fused=kind in ("cuda", "cpu"), capturable=kind == "cuda"
+        )
+        self._replayed: ReplayedStep | None = None
         self.place = _Place()
         self.best: dict[str, Tensor] = {}
 
@@ -188,7 +202,7 @@ class Trainer:
         started, first = time.perf_counter(), place.step
         for step in range(place.step, self.steps):
             rows = order[step * size : (step + 1) * size]
-            loss_sum += self._step(self.queries[rows], self.answer[rows], place.epoch)
+            loss_sum += self._step(rows, self.seed * 1_000_003 + place.epoch + 1)
             done = step + 1
             if self.on_progress is not None and (done % 10 == 0 or done == self.steps):
                 rate = (done - first) * size / (time.perf_counter() - started)
@@ -217,10 +231,18 @@ class Trainer:
             order = order[np.argsort(draw.permutation(len(times))[of_time[order]], kind="stable")]
         return torch.from_numpy(order).to(self.history.device)
 
-    def _step(self, queries: Queries, answer: Tensor, epoch: int) -> Tensor:
-        self.optimiser.zero_grad(set_to_none=True)
+    def _step(self, rows: Tensor, seed: int) -> Tensor:
+        """Learns from these questions; their loss."""
         learner: Learner = self.model  # type: ignore[assignment]  # a module is checked by what it does
-        loss = learner.loss(self.history, queries, answer, self.seed * 1_000_003 + epoch + 1)
+        full = len(rows) == self.settings.batch_size
+        if self.history.device.type == "cuda" and full and isinstance(learner, FixedLearner):
+            if self._replayed is None:
+                loss_of = partial(learner.fixed_loss, self.history)
+                asked = self.queries, self.answer, self.settings.batch_size, self.settings.clip
+                self._replayed = ReplayedStep(self.model, self.optimiser, loss_of, *asked)
+            return self._replayed(rows, seed)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss = learner.loss(self.history, self.queries[rows], self.answer[rows], seed)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimiser.step()

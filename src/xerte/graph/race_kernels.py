@@ -1,0 +1,142 @@
+"""The sampler's race and stream as Triton kernels: one program per node. `sampler.py` says the same in plain torch.
+
+Integers are int64 and wrap around as in `noise.py`, so that hashes agree bit by bit. Constants stand beside tensors of
+64 bits, whose type they take.
+"""
+
+import triton
+import triton.language as tl
+
+from xerte.graph import noise
+
+_GOLDEN, _STRIDE = tl.constexpr(noise._GOLDEN), tl.constexpr(noise._STRIDE)
+_MIX_1, _MIX_2 = tl.constexpr(noise._MIX_1), tl.constexpr(noise._MIX_2)
+_TO_UNIT = tl.constexpr(2.0**-53)
+
+
+@triton.jit
+def _mix(x):
+    x = (x ^ ((x >> 30) & 0x3FFFFFFFF)) * _MIX_1
+    x = (x ^ ((x >> 27) & 0x1FFFFFFFFF)) * _MIX_2
+    return x ^ ((x >> 31) & 0x1FFFFFFFF)
+
+
+@triton.jit
+def _uniform(hashed):
+    return (((hashed >> 11) & 0x1FFFFFFFFFFFFF).to(tl.float64) + 0.5) * _TO_UNIT
+
+
+@triton.jit
+def _of_draw(state, draw, PURPOSE: tl.constexpr):
+    """A number in (0, 1) of a node's i-th draw; four of them, for the purposes 1 … 4."""
+    return _uniform(_mix(state + (draw * 4 + PURPOSE) * _STRIDE))
+
+
+@triton.jit
+def _weight(edge_time, node_time, STRATEGY: tl.constexpr, SCALE: tl.constexpr, FLOOR: tl.constexpr):
+    if STRATEGY == "exponential":
+        weight = tl.exp((edge_time - node_time).to(tl.float64) / SCALE) + FLOOR
+    elif STRATEGY == "linear":
+        weight = (edge_time + 1).to(tl.float64)
+        weight = tl.maximum(weight, tl.full(weight.shape, FLOOR, tl.float64))
+    else:
+        weight = (edge_time - edge_time).to(tl.float64) + 1.0
+    return weight
+
+
+@triton.jit
+def race(
+    start_of,
+    stop_of,
+    time_of,
+    noise_of,
+    relation_at,
+    object_at,
+    time_at,
+    position_out,
+    arrival_out,
+    STRATEGY: tl.constexpr,
+    SCALE: tl.constexpr,
+    FLOOR: tl.constexpr,
+    WIDTH: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Writes the first WIDTH of a row's COLUMNS: the latest edges and when each arrives."""
+    row = tl.program_id(0).to(tl.int64)
+    start, stop = tl.load(start_of + row), tl.load(stop_of + row)
+    time, state = tl.load(time_of + row), tl.load(noise_of + row)
+    place = tl.arange(0, BLOCK).to(tl.int64)
+    position = stop - 1 - place
+    there = (position >= start) & (place < WIDTH)
+    relation = tl.load(relation_at + position, mask=there, other=0).to(tl.int64)
+    object = tl.load(object_at + position, mask=there, other=0).to(tl.int64)
+    edge_time = tl.load(time_at + position, mask=there, other=0).to(tl.int64)
+    content = ((relation << 31) | object) * 4294967311 + edge_time
+    hashed = _mix(_mix(state * _GOLDEN + 1) * 3 + (content * _GOLDEN + 1))
+    arrival = -tl.log(_uniform(hashed)) / _weight(tl.where(there, edge_time, time), time, STRATEGY, SCALE, FLOOR)
+    out = row * COLUMNS + place
+    tl.store(position_out + out, tl.where(there, position, -1), mask=place < WIDTH)
+    tl.store(arrival_out + out, tl.where(there, arrival, float("inf")), mask=place < WIDTH)
+
+
+@triton.jit
+def stream(
+    start_of,
+    stop_of,
+    time_of,
+    noise_of,
+    upper_of,
+    below_of,
+    time_at,
+    position_out,
+    arrival_out,
+    STRATEGY: tl.constexpr,
+    SCALE: tl.constexpr,
+    FLOOR: tl.constexpr,
+    WIDTH: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    BANDS: tl.constexpr,
+    BAND_BLOCK: tl.constexpr,
+    DRAW_BLOCK: tl.constexpr,
+):
+    """Writes the rest of a row's COLUMNS: the arrivals of edges older than the WIDTH latest."""
+    row = tl.program_id(0).to(tl.int64)
+    start, stop = tl.load(start_of + row), tl.load(stop_of + row) - WIDTH
+    time, state = tl.load(time_of + row), tl.load(noise_of + row)
+    draw = tl.arange(0, DRAW_BLOCK).to(tl.int64)
+    out, inside = row * COLUMNS + WIDTH + draw, draw < COLUMNS - WIDTH
+    if stop <= start:
+        tl.store(position_out + out, tl.full((DRAW_BLOCK,), -1, tl.int64), mask=inside)
+        tl.store(arrival_out + out, tl.full((DRAW_BLOCK,), float("inf"), tl.float64), mask=inside)
+    else:
+        # The rate of every band; beyond the last it stays at the total.
+        band = tl.arange(0, BAND_BLOCK)
+        first, real = row * BANDS, band < BANDS
+        high = tl.minimum(tl.maximum(tl.load(below_of + first + band, mask=real, other=0), start), stop)
+        low = tl.load(below_of + first + band + 1, mask=band + 1 < BANDS, other=0)
+        low = tl.minimum(tl.maximum(low, start), stop)
+        upper = tl.load(upper_of + first + band, mask=real, other=0)
+        bound = _weight(tl.where(real, upper - 1, time), time, STRATEGY, SCALE, FLOOR)
+        rate = tl.cumsum(tl.where(real, (high - low).to(tl.float64) * bound, 0.0), 0)
+        total = tl.sum(tl.where(band == BANDS - 1, rate, 0.0), 0)
+        # Every draw: when, in which band, where in it, and whether it is accepted.
+        arrival = tl.cumsum(-tl.log(_of_draw(state, draw, 1)), 0) / total
+        picked = _of_draw(state, draw, 2) * total
+        drawn = tl.minimum(tl.sum((rate[None, :] <= picked[:, None]).to(tl.int32), 1), BANDS - 1)
+        high = tl.minimum(tl.maximum(tl.load(below_of + first + drawn), start), stop)
+        low = tl.load(below_of + first + drawn + 1, mask=drawn + 1 < BANDS, other=0)
+        low = tl.minimum(tl.maximum(low, start), stop)
+        count = high - low
+        offset = (_of_draw(state, draw, 3) * count.to(tl.float64)).to(tl.int64)
+        position = low + tl.minimum(offset, tl.maximum(count - 1, 0))
+        position = tl.maximum(tl.minimum(position, stop - 1), 0)
+        weight = _weight(tl.load(time_at + position).to(tl.int64), time, STRATEGY, SCALE, FLOOR)
+        bound = _weight(tl.load(upper_of + first + drawn) - 1, time, STRATEGY, SCALE, FLOOR)
+        accepted = (count > 0) & (_of_draw(state, draw, 4) * bound < weight)
+        # An edge arrives once: its later arrivals have an equal before them.
+        edge, turn = tl.where(accepted, position, -1 - draw).to(tl.int32), tl.arange(0, DRAW_BLOCK)
+        equal = (edge[None, :] == edge[:, None]) & (turn[None, :] < turn[:, None])
+        new = accepted & (tl.sum(equal.to(tl.int32), 1) == 0)
+        tl.store(position_out + out, tl.where(new, position, -1), mask=inside)
+        tl.store(arrival_out + out, tl.where(new, arrival, float("inf")), mask=inside)
