@@ -11,11 +11,11 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from reference_model import settings_of
 from xerte.bench import floor, jobs, pages, timing
 from xerte.bench.floor import Cost, Peak, StepCounts, costs, counts, table_cost
 from xerte.bench.growth import Growth, parse_size, write_events
 from xerte.bench.jobs import adjacency, sample_loop
+from xerte.bench.loops import settings_of
 from xerte.bench.record import Machine, Record, newest, predecessor, slower
 from xerte.bench.stages import index, take_in
 from xerte.bench.timing import Timing, Twin, measure
@@ -284,7 +284,7 @@ def test_a_growth_trace_is_drawn(tmp_path: Path) -> None:
 
     def row(events: int) -> dict[str, object]:
         stage = {"seconds": events / 1e6, "cpu_s": 1.0, "peak_bytes": 1000 * events, "done": {"bytes": 40 * events}}
-        asked = {"epochs_s": {"512": 3.0}, "question_s": 0.1, "open_index_s": 0.01}
+        asked = {"epochs_cpu_s": {"512": 3.0}, "question_s": 0.1, "question_cpu_s": 0.1, "open_index_s": 0.01}
         done = {"hub_share": 0.02, "bytes": 40 * events}
         return {"events": events, "import": stage | {"done": done}, "index": stage, "asked": asked}
 
@@ -295,6 +295,6 @@ def test_a_growth_trace_is_drawn(tmp_path: Path) -> None:
     draw(grown, tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text()
     assert "one question" in (tmp_path / "a.svg").read_text()
-    assert "takes 1.00 times what it takes at 1,000,000" in pages.growth(tmp_path)
+    assert "takes 1.00 times what it takes at 1,000,000; of" in pages.growth(tmp_path)
     with pytest.raises(InputError, match=r"does not end in \.svg or \.png"):
         draw(grown, tmp_path / "a.pdf")

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-import reference_model as twin
 import xerte.model
+from xerte.bench import loops as twin
 from xerte.data.facts import Facts
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex

@@ -178,8 +178,8 @@ def peak_of(device: torch.device) -> Peak:
     a, b = torch.randn(size, size, device=device), torch.randn(size, size, device=device)
     block = torch.empty((1 << 30) if device.type == "cuda" else (1 << 26), dtype=torch.float32, device=device).fill_(1)
     other = torch.empty_like(block).fill_(0)
-    product = min(_clocked(lambda: a @ b, device) for _ in range(6))
-    copy = min(_clocked(lambda: other.copy_(block), device) for _ in range(6))
+    product = min(_clocked(lambda: a @ b, device) for _ in range(25))
+    copy = min(_clocked(lambda: other.copy_(block), device) for _ in range(25))
     return Peak(2 * size**3 / product, 2 * block.numel() * block.element_size() / copy)
 
 

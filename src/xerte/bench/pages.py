@@ -27,14 +27,17 @@ def growth(root: Path) -> str:
         return _NOTHING
     grown = Growth.read(root / GROWTH)
     first, last = grown.sizes[0], grown.sizes[-1]
-    slower = last["asked"]["question_s"] / first["asked"]["question_s"]
+    slower, harder = (last["asked"][name] / first["asked"][name] for name in ("question_s", "question_cpu_s"))
     peak = max(max(row["import"]["peak_bytes"], row["index"]["peak_bytes"]) for row in grown.sizes)
     lines = [
         _table(GROWTH_COLUMNS, growth_rows(grown)),
         "",
         f"- `{grown.command}` at {_where(grown.machine)}; imports: best of {grown.imports}.",
         f"- The busiest entity holds {100 * last['import']['done']['hub_share']:.1f} % of all edges.",
-        f"- A question at {last['events']:,} events takes {slower:.2f} times what it takes at {first['events']:,}.",
+        (
+            f"- A question at {last['events']:,} events takes {slower:.2f} times what it takes at {first['events']:,}; "
+            f"of the processor's time, {harder:.2f} times."
+        ),
         f"- The most memory any stage had resident, pages of mapped files included: {peak / 2**30:.2f} GiB.",
         "- Processor seconds of an import, all threads: "
         + ", ".join(f"{row['import']['cpu_s']:,.0f} s for {row['events']:,}" for row in grown.sizes)
@@ -42,10 +45,10 @@ def growth(root: Path) -> str:
     ]
     epochs = "; ".join(
         f"{row['events']:,} events: "
-        + ", ".join(f"{seconds:.2f} s for {count}" for count, seconds in row["asked"]["epochs_s"].items())
+        + ", ".join(f"{seconds:.2f} s for {count}" for count, seconds in row["asked"]["epochs_cpu_s"].items())
         for row in grown.sizes
     )
-    return "\n".join([*lines, f"- Epochs by questions asked. {epochs}."])
+    return "\n".join([*lines, f"- Processor seconds of epochs by questions asked. {epochs}."])
 
 
 def _each(root: Path, part: Callable[[Record], Iterator[str]]) -> str:

@@ -19,7 +19,7 @@ GROWTH_COLUMNS = (
     "index on disk",
     "open index",
     "one question",
-    "epoch of 512",
+    "epoch of 512, processor",
 )
 
 
@@ -67,7 +67,7 @@ def _grown(row: Any) -> tuple[str, ...]:
         f"{index['done']['bytes'] / 1e9:.2f} GB",
         span(asked["open_index_s"]),
         span(asked["question_s"]),
-        span(max(asked["epochs_s"].items(), key=lambda item: int(item[0]))[1]),
+        span(max(asked["epochs_cpu_s"].items(), key=lambda item: int(item[0]))[1]),
     )
 
 
