@@ -23,7 +23,7 @@ from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device
 from xerte.experiment.opening import make
 from xerte.experiment.saved import changed_since_training, dataset_of, find_model, refuse_other_dataset, save_model
-from xerte.experiment.trace import Trace, commit, device_name, versions
+from xerte.experiment.trace import Trace, commit, cost, device_name, versions
 from xerte.forecaster import Forecaster, Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
@@ -31,6 +31,7 @@ from xerte.graph.stored import index_of
 from xerte.types import Split
 
 Progress = Callable[[int, int], None]
+_DETAILS = ("interval", "ties", "groups", "seen, raw", "seen, raw, by graph size", "reached")
 
 
 @runtime_checkable
@@ -152,7 +153,7 @@ class Model:
         queries = self._queries(asked)
         candidates = None if among is None else self._candidates(among)
         notes = self._notes(asked, queries)
-        size = batch_size_for(self.dataset)
+        size = batch_size_for(self.dataset, self.history.device)
         forecasts: list[Forecast] = []
         for start in range(0, len(asked), size):
             rows = slice(start, start + size)
@@ -206,7 +207,7 @@ class Model:
             device=device_name(self.history.device),
             versions=versions(),
             commit=commit(),
-            details={key: body[key] for key in ("interval", "ties", "groups", "reached")},
+            details={key: body[key] for key in _DETAILS if body[key]} | cost(self.forecaster, self.history.device),
         )
 
     def _queries(self, asked: Sequence[Question]) -> Queries:

@@ -19,12 +19,19 @@ from xerte.graph.index import TemporalIndex
 from xerte.types import Split
 
 CELLS = 1 << 22
-"""Scores held at once unless a batch size is given: enough to keep the machine busy, small enough for any."""
+"""Scores held at once on a CPU unless a batch size is given: enough to keep it busy, small enough for its caches."""
+_LARGEST = 1 << 13
+_QUESTION = 1 << 20
+"""What a question may take on an accelerator beside its scores, generously: bytes."""
 
 
-def batch_size_for(dataset: Dataset) -> int:
-    """How many questions are asked at once: fewer where there are many entities or relations."""
-    return max(1, min(1024, CELLS // max(1, dataset.num_entities, 16 * dataset.num_relations)))
+def batch_size_for(dataset: Dataset, device: torch.device | None = None) -> int:
+    """How many questions are asked at once: fewer where there are many entities or relations, or little memory."""
+    widest = max(1, dataset.num_entities, 16 * dataset.num_relations)
+    if device is None or device.type != "cuda":
+        return max(1, min(1024, CELLS // widest))
+    free, _ = torch.cuda.mem_get_info(device)
+    return max(1, min(_LARGEST, free // 4 // (_QUESTION + 32 * widest)))
 
 
 def evaluate(
@@ -58,19 +65,30 @@ def evaluate(
     protocol, filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
     queries = Queries.of(facts).to(history.device)
     answer = torch.from_numpy(facts.object.astype(np.int64)).to(history.device)
-    batch_size = batch_size or batch_size_for(dataset)
+    size = batch_size or batch_size_for(dataset, history.device)
     parts: list[list[Ranks]] = []
     reached: list[Tensor] = []
-    for start in range(0, len(queries), batch_size):
-        rows = slice(start, start + batch_size)
+    graph_nodes: list[Tensor] = []
+    start = 0
+    while start < len(queries):
+        rows = slice(start, start + size)
         batch, goal = queries[rows], answer[rows]
-        with torch.no_grad():
-            scores = forecaster.forecast(history, batch)
+        try:
+            with torch.no_grad():
+                scores = forecaster.forecast(history, batch)
+        except torch.OutOfMemoryError:
+            if size == 1 or batch_size is not None:
+                raise
+            size //= 2
+            continue
         _check(forecaster.name, scores, (len(batch), dataset.num_entities))
         parts.append(rank(scores, goal, [filters.others(filter, batch, goal) for filter in protocol.filters]))
         reached.append(scores.reached.gather(1, goal[:, None])[:, 0])
+        if scores.growth is not None:
+            graph_nodes.append(scores.growth.slots.counts())
+        start += len(batch)
         if progress is not None:
-            progress(start + len(batch), len(queries))
+            progress(start, len(queries))
     columns = zip(protocol.filters, zip(*parts, strict=True), strict=True)
     ranks = {filter: _joined(ranks) for filter, ranks in columns}
     first = dataset.rows(split).start
@@ -86,6 +104,7 @@ def evaluate(
         recurring=np.repeat(_happened_before(dataset, dataset.split(split)), 2),
         ranks=ranks,
         seconds=time.perf_counter() - started,
+        graph_nodes=torch.cat(graph_nodes).numpy(force=True) if graph_nodes else None,
     )
 
 

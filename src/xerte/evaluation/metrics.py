@@ -56,6 +56,7 @@ class Evaluation:
         recurring: whether the same triple happened before; otherwise it is new.
         ranks: for each filter.
         seconds: how long forecasting and judging took.
+        graph_nodes: how many nodes the inference graph had, where there is one.
     """
 
     forecaster: str
@@ -68,6 +69,7 @@ class Evaluation:
     recurring: Mask
     ranks: Mapping[FilterType, Ranks]
     seconds: float
+    graph_nodes: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.fact)
@@ -110,6 +112,19 @@ class Evaluation:
         parts = np.split(rank[order], start[1:])
         return {int(relation): Metrics.of(part) for relation, part in zip(relations, parts, strict=True)}
 
+    def by_graph_size(self, filter: FilterType, mask: Mask, parts: int = 8) -> list[dict[str, float | int]]:
+        """The metrics of the mask's questions by the size of their graphs: equal parts, smallest graphs first."""
+        if self.graph_nodes is None or not mask.any():
+            return []
+        nodes, rank = self.graph_nodes[mask], self.rank(filter)[mask]
+        bounds = np.unique(np.quantile(nodes, np.linspace(0, 1, parts + 1)[1:], method="higher"))
+        part = np.searchsorted(bounds, nodes)
+        return [
+            {"nodes from": int(nodes[part == i].min()), "nodes to": int(nodes[part == i].max())}
+            | Metrics.of(rank[part == i]).to_json()
+            for i in range(len(bounds))
+        ]
+
     def interval(
         self,
         filter: FilterType = FilterType.TIME_AWARE,
@@ -133,6 +148,8 @@ class Evaluation:
             "interval": {FilterType.TIME_AWARE.value: {"mrr": asdict(self.interval())}},
             "ties": {ties.value: self.metrics(ties=ties).to_json() for ties in TieType},
             "groups": {name: metrics.to_json() for name, metrics in groups.items() if metrics.queries},
+            "seen, raw": self.metrics(FilterType.RAW, self.seen).to_json() if self.seen.any() else {},
+            "seen, raw, by graph size": self.by_graph_size(FilterType.RAW, self.seen),
             "reached": 100 * float(self.reached.mean()),
             "protocol": self.protocol.to_json(),
             "queries": len(self),

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -97,6 +98,15 @@ def device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{device.type}, {torch.get_num_threads()} threads"
+
+
+def cost(model: object, device: torch.device) -> dict[str, int]:
+    """How many numbers a model learned, and the most memory this process has held so far, in MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    if device.type == "cuda":
+        peak = torch.cuda.max_memory_allocated(device) >> 20
+    learned = sum(p.numel() for p in model.parameters()) if isinstance(model, torch.nn.Module) else 0
+    return {"parameters": learned, "peak MiB": peak}
 
 
 def versions() -> dict[str, str]:

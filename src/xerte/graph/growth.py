@@ -54,6 +54,10 @@ class Slots:
         key = self.key.gather(1, slot)
         return key >> 32, self.query_time[:, None] - (key & _LOW)
 
+    def counts(self) -> Tensor:
+        """How many nodes each query has; [Q]."""
+        return (self.key != NOBODY).sum(1)
+
     def rows(self, slot: Tensor) -> Tensor:
         """The rows of nodes among all nodes' vectors; [Q, n] -> [Q, n]."""
         num_queries = len(self.key)

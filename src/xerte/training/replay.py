@@ -53,7 +53,8 @@ class ReplayedStep:
                 forward_and_backward()
         torch.cuda.current_stream().wait_stream(aside)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        # Other threads of this process may train on streams of their own meanwhile.
+        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
             self._loss = forward_and_backward()
             nn.utils.clip_grad_norm_(parameters, clip)
             optimiser.step()
