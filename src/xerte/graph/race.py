@@ -50,7 +50,7 @@ def arrivals(
     arrival = torch.empty((num_nodes, columns), dtype=torch.float64, device=entity.device)
     below = history.prior(entity.repeat_interleave(bands), upper.flatten())[1]
     base, weights = history.base, {"STRATEGY": str(strategy), "SCALE": float(scale), "FLOOR": floor}
-    with torch.cuda.device_of(entity):
+    with torch.cuda.device_of(entity):  # type: ignore[no-untyped-call]
         race[(num_nodes,)](
             start, stop, time, noise, base["relation"], base["object"], base["time"], position, arrival,
             **weights, WIDTH=width, COLUMNS=columns, BLOCK=_power(width), num_warps=1,
