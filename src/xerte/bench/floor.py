@@ -173,10 +173,13 @@ def _linear(rows: int, before: int, after: int) -> Cost:
 
 
 def peak_of(device: torch.device) -> Peak:
-    """The best of a few large products and copies here and now, with the threads that torch has."""
-    size = 8192 if device.type == "cuda" else 1536
+    """The best of many products and copies here and now, with the threads that torch has.
+
+    On a processor they last a few milliseconds: some of them are left alone even where others want the cores.
+    """
+    size = 8192 if device.type == "cuda" else 640
     a, b = torch.randn(size, size, device=device), torch.randn(size, size, device=device)
-    block = torch.empty((1 << 30) if device.type == "cuda" else (1 << 26), dtype=torch.float32, device=device).fill_(1)
+    block = torch.empty((1 << 30) if device.type == "cuda" else (1 << 24), dtype=torch.float32, device=device).fill_(1)
     other = torch.empty_like(block).fill_(0)
     product = min(_clocked(lambda: a @ b, device) for _ in range(25))
     copy = min(_clocked(lambda: other.copy_(block), device) for _ in range(25))
