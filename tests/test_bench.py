@@ -161,8 +161,9 @@ def test_costs_of_one_step_by_hand() -> None:
     assert table_cost(model).flops == 32 * 8 + 6 * 3 * 4
     assert found["dense"] == Cost()  # the last step has no dense layer
     two = XERTE(settings_of(steps=2, dims=(2, 6), static_dim=3, time_dim=5), 7, 1)
-    rows = (step.nodes + 4) + step.pairs  # after step 1 all nodes and queries; at step 2 its new nodes
-    assert costs(two, 4, [step, step])["dense"].flops == 2 * rows * 2 * 6
+    # After step 1 all nodes and queries; at step 2 the entities and ages of its new nodes, and a sum for every pair.
+    rows = (step.nodes + 4) + step.entities + step.ages
+    assert costs(two, 4, [step, step])["dense"].flops == 2 * rows * 2 * 6 + step.pairs * 6
 
 
 def test_counts_against_sets() -> None:

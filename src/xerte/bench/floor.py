@@ -118,11 +118,15 @@ def costs(model: XERTE, num_queries: int, steps: list[StepCounts]) -> dict[str, 
     total["embed"] += _embedding(s.static_dim, s.time_dim, dims[0], Q, Q, 1)
     for at, (step, d) in enumerate(zip(steps, dims, strict=True)):
         total["sample"] += Cost(0, 16 * step.sources + 2 * 16 * step.drawn)
-        total["embed"] += _embedding(s.static_dim, s.time_dim, dims[0], step.pairs, step.entities, step.ages)
+        pairs = 0 if at else step.pairs  # later, the two parts of h⁰ pass the first dense layer before they are added
+        total["embed"] += _embedding(s.static_dim, s.time_dim, dims[0], pairs, step.entities, step.ages)
         total["edges"] += Cost(56 * Q * d**2 + 2 * Q * R * d, _REAL * (32 * d**2 + R * d + 3 * Q * d + Q * R))
         total["edges"] += _logits(step.sources, step.edges, step.nodes + step.pairs, d)
         total["edges"] += Cost(8 * step.edges, 2 * 8 * step.edges)  # softmax, prune, join: keys and scores pass once
-        for before, after in pairwise(dims[: at + 1]):
+        if at:
+            total["dense"] += _linear(step.entities + step.ages, dims[0], dims[1])
+            total["dense"] += Cost(step.pairs * dims[1], _REAL * step.pairs * dims[1])
+        for before, after in pairwise(dims[1 : at + 1]):
             total["dense"] += _linear(step.pairs, before, after)
         if at + 1 == len(dims):
             continue
