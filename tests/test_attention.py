@@ -78,13 +78,13 @@ def test_a_number_by_hand() -> None:
 
 def test_rows_merged() -> None:
     first = EdgeRows(
-        torch.tensor([4, 2]), torch.tensor([0, 1]), torch.tensor([0, 0, 1]), *torch.tensor([[7, 8, 9], [1, 2, 3]])
+        torch.tensor([4, 2]), torch.tensor([0, 0]), torch.tensor([0, 0, 1]), *torch.tensor([[7, 8, 9], [1, 2, 3]])
     )
     target, relation, there = torch.tensor([0, 1]), torch.tensor([4, 4]), torch.tensor([True, False])
-    second = EdgeRows(torch.tensor([2, 1]), torch.tensor([1, 3]), None, target, relation, there)
-    both = EdgeRows.merged([first, second])
+    second = EdgeRows(torch.tensor([2, 1]), torch.tensor([0, 1]), None, target, relation, there)
+    both = EdgeRows.merged([first, second], num_nodes=6, num_queries=2)
     assert both.rows.tolist() == [4, 4, 2, 2, 1]
-    assert both.query[both.place].tolist() == [0, 0, 1, 1, 3]
+    assert both.query[both.place].tolist() == [0, 0, 0, 0, 1]
     assert both.edge_target.tolist() == [7, 8, 9, 0, 1]
     assert both.edge_relation.tolist() == [1, 2, 3, 4, 4]
     assert both.there is not None

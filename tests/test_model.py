@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -245,11 +246,9 @@ def messages_per_pass(update: Update, steps: int, monkeypatch: pytest.MonkeyPatc
     """(messages sent in every pass, edges kept at every step) of one forecast."""
     sent: list[int] = []
 
-    def counted(
-        hidden: Tensor, source: Tensor, target: Tensor, attention: Tensor, there: Tensor, update_ratio: float
-    ) -> Tensor:
-        sent.append(int(there.sum()))
-        return pass_messages(hidden, source, target, attention, there, update_ratio)
+    def counted(hidden: Tensor, source: Tensor, place: Tensor, *edges: Any) -> Tensor:
+        sent.append(int(edges[2].sum()))
+        return pass_messages(hidden, source, place, *edges)
 
     monkeypatch.setattr(xerte.model, "pass_messages", counted)
     case = make_case(settings_with(update=update, steps=steps), 5)

@@ -39,7 +39,9 @@ def test_messages_by_loop_forward_and_backward(gamma: float) -> None:
     attention = torch.rand(7, dtype=torch.float64, requires_grad=True)
     source, target = torch.tensor([0, 0, 2, 0, 2, 4, 4]), torch.tensor([1, 1, 0, 2, 2, 4, 5])
     there = torch.ones(7, dtype=torch.bool)
-    mine = pass_messages(hidden, source, target, attention, there, gamma)
+    nodes = torch.tensor([4, 0, 2])  # 0 and 2 and 4 have edges
+    place = torch.tensor([1, 1, 2, 1, 2, 0, 0])
+    mine = pass_messages(hidden, nodes, place, target, attention, there, gamma)
     theirs = []
     for v in range(6):
         edges = [(u, a) for s, u, a in zip(source.tolist(), target.tolist(), attention, strict=True) if s == v]
@@ -58,14 +60,15 @@ def test_messages_by_hand() -> None:
     hidden = torch.tensor([[4.0, 8.0], [8.0, 0.0], [0.0, 16.0]])
     there = torch.tensor([True, True, False])  # the third is no edge: node 1 hears nothing
     source, target, attention = torch.tensor([0, 0, 1]), torch.tensor([1, 2, 0]), torch.tensor([0.5, 0.25, 0.0])
-    moved = pass_messages(hidden, source, target, attention, there, 0.25)
+    moved = pass_messages(hidden, torch.tensor([0, 1]), source, target, attention, there, 0.25)
     assert moved.tolist() == [[4, 5], [8, 0], [0, 16]]
 
 
 def test_all_messages_read_the_old_vectors() -> None:
     hidden = torch.tensor([[1.0], [2.0], [3.0]])
     ones = torch.ones(2)
-    moved = pass_messages(hidden, torch.tensor([0, 1]), torch.tensor([1, 2]), ones, ones > 0, 0.0)
+    both = torch.tensor([0, 1])
+    moved = pass_messages(hidden, both, both, torch.tensor([1, 2]), ones, ones > 0, 0.0)
     assert moved.tolist() == [[2], [3], [3]]
 
 

@@ -18,6 +18,7 @@ from xerte.graph.noise import combine
 from xerte.graph.sampler import Sampler
 from xerte.nn.attention import Attention, AttentionTables, EdgeRows, RelationTables
 from xerte.nn.encoding import EncodedParts, NodeEncoding
+from xerte.nn.initial import xavier_normal
 from xerte.nn.loss import Loss, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
 from xerte.segment import segment_sum
@@ -49,7 +50,7 @@ class Layer(nn.Module):
         self.attention = Attention(dim)
         self.dense = nn.Linear(dim, next_dim) if next_dim else nn.Identity()
         if isinstance(self.dense, nn.Linear):
-            nn.init.xavier_normal_(self.dense.weight)
+            xavier_normal(self.dense.weight)
 
     @property
     def linear(self) -> nn.Linear:
@@ -83,7 +84,7 @@ class XERTE(nn.Module):
         self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
         s, dims = settings, settings.dims[: settings.steps]
         self.encoding = NodeEncoding(num_entities, s.static_dim, s.time_dim, dims[0], s.diachronic, s.time_factor)
-        self.relation = nn.Parameter(nn.init.xavier_normal_(torch.empty(2 * num_relations + 1, dims[0])))
+        self.relation = nn.Parameter(xavier_normal(torch.empty(2 * num_relations + 1, dims[0])))
         # The last step's update would feed nothing, so it has no dense layer.
         self.layers = nn.ModuleList([Layer(dim, after) for dim, after in zip(dims, (*dims[1:], None), strict=True)])
         self.sampler = Sampler(s.sampling, s.n, s.time_scale * ticks_per_unit, s.replacement, s.same_relation)
@@ -158,7 +159,9 @@ class XERTE(nn.Module):
             scores.append(score)
             was_kept = torch.zeros_like(edges.there).scatter(1, kept, there)
             steps.append(Step(attended, edges, attention.flatten(1), contribution, was_kept, carried))
-            attended, live, before = target, is_first, source
+            # Only the first edge to a node makes it attended; the others' places stay empty.
+            own = slots.key.shape[1] - kept.shape[1] + torch.arange(kept.shape[1], device=kept.device)
+            attended, live, before = torch.where(is_first, target, own), is_first, source
 
             # Update vectors along the new edges, then along earlier ones (Eq. 3, 4); queries and relations follow.
             if step < s.steps:
@@ -251,7 +254,7 @@ class XERTE(nn.Module):
         else:
             everyone = position.new_full((num_queries * num_sources, self.sampler.width), -1)
             position = everyone.index_copy(0, row, position)
-        relation, object, when = history.read(position.flatten())
+        relation, object, when = (column.long() for column in history.read(position.flatten()))
         there = position >= 0
         columns = [position, *(torch.where(there, c.view_as(there), 0) for c in (relation, object, when)), there]
         if self.settings.self_loop:
@@ -375,7 +378,7 @@ class XERTE(nn.Module):
         reaches the query in one sweep. Vanilla: along all edges at once, once per step so far.
         """
         if self.settings.update is Update.VANILLA:
-            every = EdgeRows.merged(kept)
+            every = EdgeRows.merged(kept, len(hidden), len(tables.query_relation))
             for _ in kept:
                 hidden = self._pass(hidden, every, every.softmax(tables, hidden))
             return hidden
@@ -387,4 +390,5 @@ class XERTE(nn.Module):
 
     def _pass(self, hidden: Tensor, rows: EdgeRows, attention: Tensor) -> Tensor:
         assert rows.there is not None
-        return pass_messages(hidden, rows.rows, rows.edge_target, attention, rows.there, self.settings.gamma)
+        edges = (rows.place, rows.edge_target, attention, rows.there)
+        return pass_messages(hidden, rows.source, *edges, self.settings.gamma)

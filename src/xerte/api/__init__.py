@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from xerte.api.model import evaluate as evaluate
     from xerte.api.training import train as train
 
-# Threads that wait for work sleep instead of spinning, which makes a busy machine many times slower. It counts only
+# Threads that wait for work sleep instead of spinning, which makes a busy machine many times slower, and wide tensors
+# lie in huge pages. Both count only
 # where torch is not loaded yet: nothing above does that, and everything that does comes after.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,7 @@ from xerte.baselines.frame import Frame
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine, uniform
+from xerte.nn.initial import normal
 
 WIDEST = 4096
 Width = Annotated[int, Field(ge=1, le=WIDEST)]
@@ -44,7 +45,7 @@ class FactorSettings(BaseModel):
 
 def table(rows: int, width: int, deviation: float) -> nn.Parameter:
     """A new table of embeddings, N(0, deviation²)."""
-    return nn.Parameter(torch.empty(rows, width).normal_(std=deviation))
+    return nn.Parameter(normal(torch.empty(rows, width), deviation))
 
 
 def offset(num_entities: int) -> nn.Parameter:

@@ -92,8 +92,10 @@ def root(
 def main() -> None:
     """The entry point of the command.
 
-    Threads that wait for work sleep instead of spinning: spinning makes a busy machine many times slower. The setting
-    counts when torch is loaded, so it is made here, before any command does that.
+    Threads that wait for work sleep instead of spinning, which makes a busy machine many times slower, and wide tensors
+    lie in huge pages. The settings
+    count when torch is loaded, so they are made here, before any command does that.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     app()

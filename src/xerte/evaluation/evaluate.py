@@ -18,7 +18,7 @@ from xerte.forecaster import Forecaster, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.types import Split
 
-CELLS = 1 << 22
+CELLS = 1 << 23
 """Scores held at once on a CPU unless a batch size is given: enough to keep it busy, small enough for its caches."""
 _LARGEST = 1 << 13
 _QUESTION = 1 << 20

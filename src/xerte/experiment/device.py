@@ -1,8 +1,14 @@
 """Devices by name."""
 
+import ctypes
+import sys
+from functools import cache
+
 import torch
 
 from xerte.errors import InputError
+
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # as malloc.h numbers them
 
 
 def choose_device(device: str) -> torch.device:
@@ -20,4 +26,23 @@ def choose_device(device: str) -> torch.device:
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError):
         raise InputError(f"there is no device {device} here: choose cpu or auto") from None
+    if chosen.type == "cpu":
+        _keep_memory()
     return chosen
+
+
+@cache
+def _keep_memory() -> None:
+    """Lets the C library keep up to a GiB of freed memory instead of giving it back between operations.
+
+    Every operation on wide tensors would otherwise ask the system for fresh pages, which cost as much as the operation.
+    Other C libraries than glibc are left as they are.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return
+    for option, value in ((_MMAP_THRESHOLD, 1 << 30), (_TRIM_THRESHOLD, 1 << 30), (_TOP_PAD, 1 << 26)):
+        mallopt(option, value)

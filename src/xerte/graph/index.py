@@ -169,15 +169,15 @@ class TemporalIndex:
         return self._take("by_relation", rank).long()
 
     def read(self, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(relation, object, time) of the edges at these positions, int64; nonsense at -1."""
+        """(relation, object, time) of the edges at these positions, int64 but for the time, int32; nonsense at -1."""
         if not self.num_positions:
             return torch.zeros_like(position), torch.zeros_like(position), torch.zeros_like(position)
         at = position.clamp(min=0)
-        return self._take("relation", at).long(), self._take("object", at).long(), self._take("time", at).long()
+        return self._take("relation", at).long(), self._take("object", at).long(), self._take("time", at)
 
     def times(self, position: Tensor) -> Tensor:
-        """The times of the edges at these positions; int64."""
-        return self._take("time", position).long()
+        """The times of the edges at these positions; int32."""
+        return self._take("time", position)
 
     def edges(self, position: Tensor) -> Edges:
         """The edges at these positions; int64 columns."""

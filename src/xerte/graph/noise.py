@@ -9,6 +9,7 @@ from torch import Tensor
 
 _GOLDEN = -7046029254386353131  # 2^64 / golden ratio, the odd step of splitmix64, as a signed number
 _STRIDE = 0x19E3779B97F  # its upper bits, odd
+_ONE, _BELOW_ONE = 0x3FF0000000000000, 1 - 2.0**-53  # the bits of 1.0 as float64
 _MIX_1, _MIX_2 = -4658895280553007687, -7723592293110705685  # the multipliers of splitmix64's finaliser
 
 
@@ -48,8 +49,8 @@ def _wrapped(number: int) -> int:
 
 
 def uniform(hashed: Tensor) -> Tensor:
-    """Hashes as numbers in (0, 1), float64: the top 53 bits, centred."""
-    return (_shift(hashed, 11).double() + 0.5) * 2.0**-53
+    """Hashes as numbers in (0, 1), float64: the top 52 bits become the fraction of a number in [1, 2), centred."""
+    return (_shift(hashed, 12) | _ONE).view(torch.float64) - _BELOW_ONE
 
 
 def exponential(hashed: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from xerte.graph import noise
 
 _GOLDEN, _STRIDE = tl.constexpr(noise._GOLDEN), tl.constexpr(noise._STRIDE)
 _MIX_1, _MIX_2 = tl.constexpr(noise._MIX_1), tl.constexpr(noise._MIX_2)
-_TO_UNIT = tl.constexpr(2.0**-53)
+_ONE, _BELOW_ONE = tl.constexpr(noise._ONE), tl.constexpr(noise._BELOW_ONE)
 
 
 @triton.jit
@@ -23,7 +23,7 @@ def _mix(x):
 
 @triton.jit
 def _uniform(hashed):
-    return (((hashed >> 11) & 0x1FFFFFFFFFFFFF).to(tl.float64) + 0.5) * _TO_UNIT
+    return (((hashed >> 12) & 0xFFFFFFFFFFFFF) | _ONE).to(tl.float64, bitcast=True) - _BELOW_ONE
 
 
 @triton.jit

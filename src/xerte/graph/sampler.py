@@ -21,6 +21,9 @@ class Sampling(StrEnum):
 
 
 _FLOOR = 1e-9
+_FEW = 12
+_ROWS = 1024
+"""Nodes that race at once on a CPU: what they need stays in its caches."""
 _PURPOSES = (_ARRIVAL, _BAND, _PLACE, _CHANCE) = (1, 2, 3, 4)
 
 
@@ -104,7 +107,11 @@ class Sampler:
             return _latest(start, stop, self.size)
         if self.replacement:
             return self._with_replacement(start, stop, noise)
-        return self._race(history, entity, time, start, stop, noise, fixed)
+        nodes = (entity, time, start, stop, noise)
+        if fixed or len(entity) <= _ROWS:
+            return self._race(history, *nodes, fixed)
+        parts = zip(*(torch.split(column, _ROWS) for column in nodes), strict=True)
+        return torch.cat([self._race(history, e, t, low, high, of, fixed) for e, t, low, high, of in parts])
 
     def _race(
         self,
@@ -126,33 +133,60 @@ class Sampler:
         arrival = torch.where(there, exponential(combine(noise[:, None], content)) / weight, torch.inf)
         time_in, first = torch.topk(arrival, self.size, dim=1, largest=False)
         winner = position.gather(1, first)
-        # The stream matters only where its first arrival can come before the N-th of these. No older edge weighs more
-        # than the block's last, and a band's bound is at most twice an edge's weight (and a little for rounding).
-        most = 2.1 * (stop - width - start).double() * weight[:, -1]
-        soonest = exponential(_of_draw(noise, 0, _ARRIVAL)) / most
-        older = (stop - start > width) & (soonest <= time_in[:, -1])
-        row = None if fixed else torch.nonzero(older)[:, 0]
-        if row is not None:
+        # The stream matters only where its first arrival can come before the N-th of these. Edges weigh less the older
+        # they are, and a band's bound is at most twice an edge's weight (and a little for rounding).
+        nearer, older = _parts(start, stop, width)
+        far = self._weight(history.times((stop - 4 * width).clamp(min=0)), time)
+        most = 2.1 * (nearer * weight[:, -1] + older * torch.minimum(far, weight[:, -1]))
+        contested = exponential(_of_draw(noise, 0, _ARRIVAL)) <= most * time_in[:, -1]
+        nodes = (entity, time, start, stop - width, noise)
+        if fixed:
+            among_all, _ = self._with_stream(history, nodes, position, arrival, self.draws)
+            return torch.where(contested[:, None], among_all, winner)
+        row, last = torch.nonzero(contested)[:, 0], time_in[:, -1]
+        for draws in (_FEW, self.draws):  # most rows are settled by a few arrivals
             if not len(row):
-                return winner
-            entity, time, start, stop, noise = (c.index_select(0, row) for c in (entity, time, start, stop, noise))
-            arrival, position = arrival.index_select(0, row), position.index_select(0, row)
-        late, late_arrival = self._stream(history, entity, time, start, stop - width, noise)
-        everyone = torch.cat([arrival, late_arrival], dim=1)
-        first = torch.topk(everyone, self.size, dim=1, largest=False).indices
-        among_all = torch.cat([position, late], dim=1).gather(1, first)
-        if row is None:
-            return torch.where(older[:, None], among_all, winner)
-        return winner.index_copy(0, row, among_all)
+                break
+            some = tuple(column.index_select(0, row) for column in nodes)
+            raced = position.index_select(0, row), arrival.index_select(0, row)
+            among_all, until = self._with_stream(history, some, *raced, draws)
+            winner = winner.index_copy(0, row, among_all)
+            row = row[until <= last.index_select(0, row)]
+        return winner
+
+    @property
+    def draws(self) -> int:
+        """How many arrivals are drawn from the stream."""
+        return 5 * self.size + 24
+
+    def _with_stream(
+        self, history: TemporalIndex, nodes: tuple[Tensor, ...], position: Tensor, arrival: Tensor, draws: int
+    ) -> tuple[Tensor, Tensor]:
+        """The first N [n, N] of those that raced and of so many arrivals from the stream; and when the last came."""
+        entity, time, start, stop, noise = nodes
+        late, late_arrival, until = self._stream(history, entity, time, start, stop, noise, draws)
+        first = torch.topk(torch.cat([arrival, late_arrival], dim=1), self.size, dim=1, largest=False).indices
+        return torch.cat([position, late], dim=1).gather(1, first), until
 
     def _stream(
-        self, history: TemporalIndex, entity: Tensor, time: Tensor, start: Tensor, stop: Tensor, noise: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Positions [n, draws] and arrival times of the merged stream of the older edges; never where rejected."""
-        draws = 5 * self.size + 24
+        self,
+        history: TemporalIndex,
+        entity: Tensor,
+        time: Tensor,
+        start: Tensor,
+        stop: Tensor,
+        noise: Tensor,
+        draws: int,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The merged stream of the older edges.
+
+        Returns:
+            Positions and arrival times [n, draws], infinite where rejected; and when the last draw arrived [n].
+        """
         edge_of_band = self._bands(time)  # [n, B]: band b holds t' in [edge[b + 1], edge[b])
         num_bands = edge_of_band.shape[1]
-        below = history.prior(entity.repeat_interleave(num_bands), edge_of_band.flatten())[1].view(-1, num_bands)
+        entities = entity[:, None].expand_as(edge_of_band).reshape(-1)
+        below = history.prior(entities, edge_of_band.flatten())[1].view(-1, num_bands)
         high = torch.minimum(torch.maximum(below, start[:, None]), stop[:, None])
         low = torch.cat([high[:, 1:], start[:, None]], dim=1)
         bound = self._weight(edge_of_band - 1, time[:, None])
@@ -169,12 +203,12 @@ class Sampler:
         once, order = torch.sort(torch.where(accepted, position, -1 - draw), dim=1, stable=True)
         again = torch.cat([torch.zeros_like(accepted[:, :1]), once[:, 1:] == once[:, :-1]], dim=1)
         repeated = torch.empty_like(again).scatter_(1, order, again)
-        return position, torch.where(accepted & ~repeated, arrival, torch.inf)
+        return position, torch.where(accepted & ~repeated, arrival, torch.inf), arrival[:, -1]
 
     def _weight(self, edge_time: Tensor, node_time: Tensor) -> Tensor:
         """w, float64: any constant factor is free."""
         if self.strategy is Sampling.EXPONENTIAL:
-            return torch.exp((edge_time - node_time).double() / self.scale) + _FLOOR
+            return torch.exp((edge_time.double() - node_time.double()) / self.scale) + _FLOOR
         if self.strategy is Sampling.LINEAR:
             return (edge_time + 1).double().clamp(min=_FLOOR)
         return torch.ones_like(edge_time + node_time, dtype=torch.float64)
@@ -182,8 +216,8 @@ class Sampler:
     def _bands(self, time: Tensor) -> Tensor:
         """The upper ends [n, B] of bands of time in which weights differ by at most a factor of two."""
         if self.strategy is Sampling.EXPONENTIAL:
-            # After 40 halvings only the floor is left; it is the same for all.
-            ages = torch.ceil(torch.arange(41, device=time.device) * (self.scale * math.log(2))).long()
+            # After 30 halvings the floor is more than half of what is left; it is the same for all.
+            ages = torch.ceil(torch.arange(31, device=time.device) * (self.scale * math.log(2))).long()
             return time[:, None] - ages
         if self.strategy is Sampling.LINEAR:
             return time[:, None] >> torch.arange(32, device=time.device)
@@ -205,6 +239,12 @@ def _of_draw(noise: Tensor, draw: Tensor | int, purpose: int) -> Tensor:
 def _content(relation: Tensor, object: Tensor, time: Tensor) -> Tensor:
     """What an edge says, as one number: independent of how facts are numbered."""
     return ((relation << 31) | object) * 4_294_967_311 + time
+
+
+def _parts(start: Tensor, stop: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """How many edges of every range lie before the last `width`: within the last 4 · width, and before those."""
+    nearer = (stop - width - start).clamp(min=0, max=3 * width)
+    return nearer.double(), (stop - 4 * width - start).clamp(min=0).double()
 
 
 def _latest(start: Tensor, stop: Tensor, size: int) -> Tensor:

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
 
+from xerte.nn.initial import normal
 from xerte.segment import segment_softmax
+
+_EDGES = 1 << 13
+"""Edges weighed at once where they come one by one: their vectors stay in a CPU's caches."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +34,21 @@ class EdgeRows:
     there: Tensor | None = None
 
     @staticmethod
-    def merged(parts: Sequence["EdgeRows"]) -> "EdgeRows":
-        """The edges of all parts, sources side by side."""
-        sizes = [0, *accumulate(len(part.source) for part in parts)]
-        edge_source = [part.place + first for part, first in zip(parts, sizes, strict=False)]
+    def merged(parts: Sequence["EdgeRows"], num_nodes: int, num_queries: int) -> "EdgeRows":
+        """The edges of all parts, every node being a source; node v belongs to query v mod Q."""
+        nodes = torch.arange(num_nodes, device=parts[0].source.device)
         there = [torch.ones_like(p.edge_target, dtype=torch.bool) if p.there is None else p.there for p in parts]
-        columns = [[vars(part)[name] for part in parts] for name in ("source", "query", "edge_target", "edge_relation")]
-        source, query, target, relation = (torch.cat(column) for column in columns)
-        return EdgeRows(source, query, torch.cat(edge_source), target, relation, torch.cat(there))
+        columns = [(part.rows, part.edge_target, part.edge_relation) for part in parts]
+        rows, target, relation = (torch.cat(column) for column in zip(*columns, strict=True))
+        return EdgeRows(nodes, nodes % num_queries, rows, target, relation, torch.cat(there))
 
     def softmax(self, tables: "AttentionTables", hidden: Tensor) -> Tensor:
-        """α of the edges among nodes whose vectors are rows of `hidden`: over all edges of one node (Eq. 2)."""
-        logits = tables.logits(self, hidden, hidden)
+        """α of the edges among nodes whose vectors are rows of `hidden`: over all edges of one source (Eq. 2)."""
+        logits, place, sources = tables.logits(self, hidden, hidden), self.place, len(self.source)
         if self.there is None:
-            return segment_softmax(logits, self.rows, len(hidden))
+            return segment_softmax(logits, place, sources)
         least = torch.finfo(logits.dtype).min
-        return segment_softmax(torch.where(self.there, logits, least), self.rows, len(hidden)) * self.there
+        return segment_softmax(torch.where(self.there, logits, least), place, sources) * self.there
 
     @property
     def place(self) -> Tensor:
@@ -91,20 +93,26 @@ class AttentionTables:
         source = node.index_select(0, rows.source)
         pull = source @ self.between + self.query_to_target.index_select(0, rows.query)
         scalar = source @ self.relation_to_source.T  # [S, 2R + 1]
-        towards = self.relation_to_target.index_select(0, rows.edge_relation)
-        ends = target.index_select(0, rows.edge_target)
         if rows.edge_source is None:
-            blocks = (len(source), -1)
-            towards = towards.view(*blocks, pull.shape[1]) + pull[:, None]
-            relation = rows.edge_relation.view(blocks)
+            ends = target.index_select(0, rows.edge_target).view(len(source), -1, pull.shape[1])
+            towards = self.relation_to_target.index_select(0, rows.edge_relation).view_as(ends) + pull[:, None]
+            relation = rows.edge_relation.view(len(source), -1)
             of_source = scalar.gather(1, relation).flatten()
             of_query = self.query_relation.gather(1, relation.view(len(self.query_relation), -1)).flatten()
-            return (ends.view_as(towards) * towards).sum(2).flatten() + of_source + of_query
+            return (ends * towards).sum(2).flatten() + of_source + of_query
         place, width = rows.edge_source, scalar.shape[1]
-        towards = towards + pull.index_select(0, place)
         of_source = scalar.flatten().index_select(0, place * width + rows.edge_relation)
         at_query = rows.query.index_select(0, place) * width + rows.edge_relation
-        return (ends * towards).sum(1) + of_source + self.query_relation.flatten().index_select(0, at_query)
+        of_query = self.query_relation.flatten().index_select(0, at_query)
+        columns = (rows.edge_target, rows.edge_relation, place)
+        parts = zip(*(torch.split(column, _EDGES) for column in columns), strict=True)
+        products = [self._products(pull, target, *part) for part in parts]
+        return (torch.cat(products) if products else pull.new_zeros(0)) + of_source + of_query
+
+    def _products(self, pull: Tensor, target: Tensor, edge_target: Tensor, relation: Tensor, place: Tensor) -> Tensor:
+        """h_u · (O₁ᵀS₁ h_v + O₁ᵀS₂ p_k + O₁ᵀC), one per edge."""
+        towards = self.relation_to_target.index_select(0, relation) + pull.index_select(0, place)
+        return (target.index_select(0, edge_target) * towards).sum(1)
 
 
 @dataclass(frozen=True)
@@ -162,7 +170,7 @@ class Attention(nn.Module):
         self.W_sub = nn.Parameter(torch.empty(4 * dim, 4 * dim))
         self.W_obj = nn.Parameter(torch.empty(4 * dim, 4 * dim))
         for weight in (self.W_sub, self.W_obj):
-            nn.init.normal_(weight, std=(2 / (4 * dim)) ** 0.5)
+            normal(weight, (2 / (4 * dim)) ** 0.5)
 
     def forward(self, relation: Tensor) -> RelationTables:
         """The tables of one step, from p_k [2R + 1, d]."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from xerte.nn.initial import xavier_normal
+
 
 class TimeEncoding(nn.Module):
     """Φ(t) = [cos(ω₁ t + φ₁), …, cos(ω_d t + φ_d)], frequencies and phases learned.
@@ -21,7 +23,7 @@ class TimeEncoding(nn.Module):
 
     def __init__(self, dim: int, num_entities: int | None = None, scaled: bool = False) -> None:
         super().__init__()
-        frequency = 1 / 10 ** torch.linspace(0, 9, dim)
+        frequency = torch.tensor([10 ** (-9 * i / max(1, dim - 1)) for i in range(dim)])
         if num_entities is not None:
             frequency = frequency.repeat(num_entities, 1)
         self.frequency = nn.Parameter(frequency)
@@ -77,8 +79,8 @@ class NodeEncoding(nn.Module):
         self.time = TimeEncoding(time_dim, num_entities if diachronic else None, scaled) if time_dim else None
         self.project = nn.Linear(static_dim + time_dim, dim)
         self.static_dim = static_dim
-        nn.init.xavier_normal_(self.entity)
-        nn.init.xavier_normal_(self.project.weight)
+        xavier_normal(self.entity)
+        xavier_normal(self.project.weight)
 
     @property
     def pairwise(self) -> bool:

@@ -30,19 +30,22 @@ def keep_largest(contribution: Tensor, there: Tensor, size: int) -> tuple[Tensor
 
 
 def pass_messages(
-    hidden: Tensor, source: Tensor, target: Tensor, attention: Tensor, there: Tensor, update_ratio: float
+    hidden: Tensor, source: Tensor, place: Tensor, target: Tensor, attention: Tensor, there: Tensor, update_ratio: float
 ) -> Tensor:
     """h_v ← γ h_v + (1 - γ) Σ_u α_vu h_u for every node v that has such edges; all others keep h (Eq. 3, 4).
 
     Args:
         hidden: [V, d].
-        source, target: rows of `hidden`, one per edge.
+        source: rows of `hidden`, each once: the nodes that edges may start from.
+        place, target: for every edge its place in `source`, and the row of `hidden` it leads to.
         attention, there: α, one per edge, and whether there is an edge at all; α is 0 where there is none.
         update_ratio: γ.
     """
-    message = segment_sum(hidden.index_select(0, target) * attention[:, None], source, len(hidden))
-    receives = segment_sum(there.to(torch.int32), source, len(hidden)) > 0
-    return torch.where(receives[:, None], update_ratio * hidden + (1 - update_ratio) * message, hidden)
+    message = segment_sum(hidden.index_select(0, target) * attention[:, None], place, len(source))
+    receives = segment_sum(there.to(torch.int32), place, len(source)) > 0
+    before = hidden.index_select(0, source)
+    after = torch.where(receives[:, None], update_ratio * before + (1 - update_ratio) * message, before)
+    return hidden.index_copy(0, source, after)
 
 
 def entity_scores(score: Tensor, entity: Tensor, there: Tensor, how: Aggregation) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from xerte.baselines.re_net.state import GlobalState
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine
+from xerte.nn.initial import normal
 
 
 class Decoder(StrEnum):
@@ -74,7 +75,7 @@ class RENet(nn.Module):
         gain = nn.init.calculate_gain("relu")
         self.entity = nn.Parameter(nn.init.xavier_uniform_(torch.empty(entities, s.dim), gain))
         if s.init:
-            nn.init.normal_(self.entity, std=s.init)
+            normal(self.entity, s.init)
         self.relation = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * relations, s.dim), gain))
         self.aggregator = Aggregator(s.dim, relations, s.blocks)
         self.global_state = GlobalState(entities, relations, s.dim, s.blocks, s.length)
