@@ -17,7 +17,7 @@ from torch import Tensor
 from xerte.data.facts import Facts
 from xerte.graph import race
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine, hashed
+from xerte.graph.noise import combine, hashed, uniform
 from xerte.graph.sampler import Sampler, Sampling
 from xerte.nn import edge_logits
 
@@ -56,7 +56,7 @@ def nodes(history: TemporalIndex, count: int) -> Nodes:
 
 
 def unit(hash: int) -> float:
-    return ((hash % (1 << 64) >> 11) + 0.5) / 2.0**53
+    return float(uniform(torch.tensor(hash)))
 
 
 def weight(sampler: Sampler, edge_time: int, now: int) -> float:
