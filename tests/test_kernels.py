@@ -17,7 +17,7 @@ from torch import Tensor
 from xerte.data.facts import Facts
 from xerte.graph import race
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine, hashed, uniform
+from xerte.graph.noise import combine, extend, hashed, uniform
 from xerte.graph.sampler import Sampler, Sampling
 from xerte.nn import edge_logits
 
@@ -71,7 +71,7 @@ def latest(history: TemporalIndex, sampler: Sampler, node: list[int]) -> list[tu
     arrivals = []
     for position in range(stop - 1, max(start, stop - 4 * sampler.size) - 1, -1):
         r, o, t = (int(history.base[name][position]) for name in ("relation", "object", "time"))
-        hash = int(combine(noise, ((r << 31) | o) * 4_294_967_311 + t))
+        hash = int(extend(torch.tensor(noise), ((r << 31) | o) * 4_294_967_311 + t))
         arrivals.append((position, -log(unit(hash)) / weight(sampler, t, now)))
     return arrivals + [(-1, inf)] * (4 * sampler.size - len(arrivals))
 

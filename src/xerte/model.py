@@ -14,7 +14,7 @@ from xerte.forecaster import Queries, Scores
 from xerte.graph.growth import NOBODY, Growth, Sampled, Slots, Step
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
-from xerte.graph.noise import combine
+from xerte.graph.noise import combine, extend
 from xerte.graph.sampler import Sampler
 from xerte.nn.attention import Attention, AttentionTables, EdgeRows, RelationTables
 from xerte.nn.encoding import EncodedParts, NodeEncoding
@@ -138,7 +138,7 @@ class XERTE(nn.Module):
 
         for step, (layer, tables_of) in enumerate(zip(self._layers(), prepared, strict=True), start=1):
             # Sample prior edges of the attended nodes; look up their targets, or embed them.
-            edges = self._sample(history, slots, attended, live, queries, combine(noise, step), fixed)
+            edges = self._sample(history, slots, attended, live, queries, extend(noise, step), fixed)
             key = torch.where(edges.there, slots.keys(edges.entity, edges.time), NOBODY)
             vectors, edge_vector = self._embed(hidden, slots, key, edges, step, fixed_clocks)
 
@@ -146,7 +146,7 @@ class XERTE(nn.Module):
             features = query if s.query_features is QueryFeatures.INITIAL else hidden[:num_queries]
             tables = tables_of.of(features, tables_of.relation.index_select(0, queries.relation))
             source = slots.rows(attended)
-            attention = self._attend(tables, source, edges, edge_vector, hidden, vectors, fixed)
+            attention = self._attend(tables, source, live, edges, edge_vector, hidden, vectors, fixed)
             source_score = torch.where(live, score.index_select(0, source.flatten()).view_as(source), 0)
             contribution = (attention * source_score[:, :, None]).flatten(1)
 
@@ -247,7 +247,7 @@ class XERTE(nn.Module):
             return flat if row is None else flat.index_select(0, row)
 
         nodes = of_live(entity), of_live(time), of_live(queries.relation[:, None])
-        noise = combine(of_live(noise[:, None]), *nodes[:2])
+        noise = of_live(extend(noise[:, None], slots.key.gather(1, attended)))
         position = self.sampler.sample(history, *nodes, noise, fixed)
         if row is None:
             position = torch.where(live.flatten()[:, None], position, -1)
@@ -315,6 +315,7 @@ class XERTE(nn.Module):
         self,
         tables: AttentionTables,
         source: Tensor,
+        live: Tensor,
         edges: Sampled,
         edge_vector: Tensor,
         hidden: Tensor,
@@ -323,20 +324,21 @@ class XERTE(nn.Module):
     ) -> Tensor:
         """α of every edge [Q, A, width]: a softmax over the edges of its source; 0 where there is no edge."""
         num_queries, num_sources = source.shape
-        there = edges.there.view(num_queries, num_sources, edges.there.shape[1] // num_sources)
-        query = torch.arange(num_queries, device=there.device).repeat_interleave(num_sources)
-        target, relation = edge_vector.flatten(), edges.relation.flatten()
-        least = torch.finfo(hidden.dtype).min
-        if fixed:
-            logits = tables.logits(EdgeRows(source.flatten(), query, None, target, relation), hidden, vectors)
-            logits = torch.where(there, logits.view_as(there), least)
-        else:
-            edge = torch.nonzero(there.flatten())[:, 0]
-            target, relation = target.index_select(0, edge), relation.index_select(0, edge)
-            rows = EdgeRows(source.flatten(), query, edge // there.shape[2], target, relation)
-            logits = tables.logits(rows, hidden, vectors)
-            logits = logits.new_full((there.numel(),), least).index_copy(0, edge, logits).view_as(there)
-        return torch.softmax(logits, dim=2) * there
+        width = edges.there.shape[1] // num_sources
+        query = torch.arange(num_queries, device=source.device).repeat_interleave(num_sources)
+        columns = [source.flatten(), query, edge_vector.view(-1, width), edges.relation.view(-1, width)]
+        there = edges.there.view(-1, width)
+        row = None if fixed else torch.nonzero(live.flatten())[:, 0]
+        if row is not None:
+            columns = [column.index_select(0, row) for column in columns]
+        start, of, target, relation = columns
+        logits = tables.logits(EdgeRows(start, of, None, target.flatten(), relation.flatten()), hidden, vectors)
+        logits = logits.view(-1, width)
+        least = torch.finfo(logits.dtype).min
+        if row is not None:
+            logits = logits.new_full(there.shape, least).index_copy(0, row, logits)
+        attention = torch.softmax(torch.where(there, logits, least), dim=1) * there
+        return attention.view(num_queries, num_sources, width)
 
     def _propagate(
         self, slots: Slots, key: Tensor, contribution: Tensor, kept: Tensor, there: Tensor, target: Tensor

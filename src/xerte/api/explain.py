@@ -17,8 +17,8 @@ from xerte.explanation.named import Dismissed, Fact, Graph, Path
 from xerte.explanation.sentences import Teller, default_teller, sentence, when
 from xerte.explanation.witness import Witness
 from xerte.forecaster import Forecaster, Queries
+from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
-from xerte.graph.inference_graph import InferenceGraph
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -193,7 +193,7 @@ class Explainer:
     Attributes:
         forecaster, history, dataset: who was asked.
         queries, row: among what, and the place of the question there.
-        graph: what the forward pass left, where the question was asked alone; otherwise it is asked again.
+        growth: what the forward pass left, where the question was asked alone; otherwise it is asked again.
     """
 
     forecaster: Forecaster
@@ -201,7 +201,7 @@ class Explainer:
     dataset: Dataset
     queries: Queries
     row: int
-    graph: InferenceGraph | None = None
+    growth: Growth | None = None
 
     @property
     def query(self) -> Queries:
@@ -223,16 +223,16 @@ class Explainer:
             rest = max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0
             of = partial(self.explain, forecast, most=most, templates=templates)
             return Explanation(*_head(about), facts, paths, rest, of=of)
-        graph = self.graph or self._again()
-        if graph is None:
+        growth = self.growth or self._again()
+        if growth is None:
             return about
-        witness = Witness(graph, 0, id, self.dataset, teller)
-        of = partial(replace(self, graph=graph).explain, forecast, most=most, templates=templates)
+        witness = Witness(growth.graph, 0, id, self.dataset, teller)
+        of = partial(replace(self, growth=growth).explain, forecast, most=most, templates=templates)
         return Explanation(*_head(about), witness.evidence(), *witness.paths(most), witness, of)
 
-    def _again(self) -> InferenceGraph | None:
+    def _again(self) -> Growth | None:
         with torch.no_grad():
-            return self.forecaster.forecast(self.history, self.query).graph
+            return self.forecaster.forecast(self.history, self.query).growth
 
     def _counted(self, forecaster: Counting, answer: int, teller: Teller) -> Iterator[Fact]:
         counted = forecaster.evidence(self.history, self.query, answer)

@@ -25,8 +25,8 @@ from xerte.experiment.opening import make
 from xerte.experiment.saved import changed_since_training, dataset_of, find_model, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, cost, device_name, versions
 from xerte.forecaster import Forecaster, Queries
+from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
-from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.stored import index_of
 from xerte.types import Split
 
@@ -157,9 +157,9 @@ class Model:
         forecasts: list[Forecast] = []
         for start in range(0, len(asked), size):
             rows = slice(start, start + size)
-            answers, graph = self._answers(queries[rows], top, candidates)
+            answers, growth = self._answers(queries[rows], top, candidates)
             # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
-            alone = graph if len(asked) == 1 else None
+            alone = growth if len(asked) == 1 else None
             forecasts += [
                 Forecast(question, self.name, answer, note, explainer=self._explainer(queries, at, alone))
                 for at, (question, answer, note) in enumerate(
@@ -233,12 +233,12 @@ class Model:
             raise InputError("there are no candidates: name at least one entity")
         return torch.tensor(ids, dtype=torch.int64)
 
-    def _explainer(self, queries: Queries, row: int, graph: InferenceGraph | None) -> Explainer:
-        return Explainer(self.forecaster, self.history, self.dataset, queries, row, graph)
+    def _explainer(self, queries: Queries, row: int, growth: Growth | None) -> Explainer:
+        return Explainer(self.forecaster, self.history, self.dataset, queries, row, growth)
 
     def _answers(
         self, queries: Queries, top: int, candidates: Tensor | None
-    ) -> tuple[list[tuple[Answer, ...]], InferenceGraph | None]:
+    ) -> tuple[list[tuple[Answer, ...]], Growth | None]:
         """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
         with torch.no_grad():
             scores = self.forecaster.forecast(self.history, queries)
@@ -254,7 +254,7 @@ class Model:
         )
         start, stop = self.history.prior(queries.subject, queries.time)
         # A graph that found no fact holds the subject alone: that is no answer.
-        empty = (stop == start).tolist() if scores.graph is not None else [False] * len(queries)
+        empty = (stop == start).tolist() if scores.growth is not None else [False] * len(queries)
         answers = [
             tuple(
                 Answer(names[id], value if seen and not lone else 0.0, seen and not lone)
@@ -263,7 +263,7 @@ class Model:
             )
             for row, lone in zip(rows, empty, strict=True)
         ]
-        return answers, scores.graph
+        return answers, scores.growth
 
     def _notes(self, asked: Sequence[Question], queries: Queries) -> list[tuple[str, ...]]:
         """What a reader should know about each question."""

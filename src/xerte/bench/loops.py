@@ -12,7 +12,7 @@ from torch import Tensor
 
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine
+from xerte.graph.noise import combine, extend
 from xerte.model import XERTE, Layer
 from xerte.nn.propagation import Aggregation
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
@@ -107,7 +107,7 @@ def prior_edges(
     """The prior edges the sampler draws for one node, its self-loop behind them."""
     entity, time = (torch.tensor([x]) for x in node)
     of_query = combine(seed, *(torch.tensor([x]) for x in query))
-    noise = combine(combine(of_query, step), entity, time)
+    noise = extend(extend(of_query, step), (entity << 32) | (query[2] - time))
     position = model.sampler.sample(history, entity, time, torch.tensor([query[1]]), noise)[0]
     drawn = history.edges(position[position >= 0])
     edges = [

@@ -30,9 +30,14 @@ def combine(*parts: Tensor | int) -> Tensor:
     device = next((part.device for part in parts if isinstance(part, Tensor)), torch.device("cpu"))
     state = torch.zeros((), dtype=torch.int64, device=device)
     for part in parts:
-        term = part * _GOLDEN + 1
-        state = mix(state * 3 + (term if isinstance(term, Tensor) else _wrapped(term)))
+        state = extend(state, part)
     return state
+
+
+def extend(state: Tensor, part: Tensor | int) -> Tensor:
+    """The hash of what a hash stands for and of one integer more."""
+    term = part * _GOLDEN + 1
+    return mix(state * 3 + (term if isinstance(term, Tensor) else _wrapped(term)))
 
 
 def hashed(state: Tensor, number: Tensor | int) -> Tensor:

@@ -48,7 +48,7 @@ def arrivals(
     (num_nodes, bands), columns = upper.shape, width + draws
     position = torch.empty((num_nodes, columns), dtype=torch.int64, device=entity.device)
     arrival = torch.empty((num_nodes, columns), dtype=torch.float64, device=entity.device)
-    below = history.prior(entity.repeat_interleave(bands), upper.flatten())[1]
+    below = history.before(entity, upper)
     base, weights = history.base, {"STRATEGY": str(strategy), "SCALE": float(scale), "FLOOR": floor}
     with torch.cuda.device_of(entity):  # type: ignore[no-untyped-call]
         race[(num_nodes,)](

@@ -73,7 +73,7 @@ def race(
     object = tl.load(object_at + position, mask=there, other=0).to(tl.int64)
     edge_time = tl.load(time_at + position, mask=there, other=0).to(tl.int64)
     content = ((relation << 31) | object) * 4294967311 + edge_time
-    hashed = _mix(_mix(state * _GOLDEN + 1) * 3 + (content * _GOLDEN + 1))
+    hashed = _mix(state * 3 + (content * _GOLDEN + 1))
     arrival = -tl.log(_uniform(hashed)) / _weight(tl.where(there, edge_time, time), time, STRATEGY, SCALE, FLOOR)
     out = row * COLUMNS + place
     tl.store(position_out + out, tl.where(there, position, -1), mask=place < WIDTH)

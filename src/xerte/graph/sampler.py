@@ -7,8 +7,9 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
+from xerte.graph import race
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine, exponential, hashed, uniform
+from xerte.graph.noise import exponential, extend, hashed, uniform
 
 
 class Sampling(StrEnum):
@@ -22,6 +23,7 @@ class Sampling(StrEnum):
 
 _FLOOR = 1e-9
 _FEW = 12
+_SHELLS = 5
 _ROWS = 1024
 """Nodes that race at once on a CPU: what they need stays in its caches."""
 _PURPOSES = (_ARRIVAL, _BAND, _PLACE, _CHANCE) = (1, 2, 3, 4)
@@ -108,10 +110,18 @@ class Sampler:
         if self.replacement:
             return self._with_replacement(start, stop, noise)
         nodes = (entity, time, start, stop, noise)
-        if fixed or len(entity) <= _ROWS:
+        if fixed and race.use_kernels(history):
+            weights, sizes = (self.strategy, self.scale, _FLOOR), (4 * self.size, self.draws)
+            return race.first(race.arrivals(history, *weights, *sizes, nodes, self._bands(time)), self.size)
+        if fixed:
             return self._race(history, *nodes, fixed)
-        parts = zip(*(torch.split(column, _ROWS) for column in nodes), strict=True)
-        return torch.cat([self._race(history, e, t, low, high, of, fixed) for e, t, low, high, of in parts])
+        drawn = _latest(start, stop, self.size)  # all there are, where they are few
+        contested = torch.nonzero(stop - start > self.size)[:, 0]
+        at_once = max(1, len(contested)) if contested.is_cuda else _ROWS * torch.get_num_threads()
+        for row in torch.split(contested, at_once):
+            e, t, low, high, of = (column.index_select(0, row) for column in nodes)
+            drawn.index_copy_(0, row, self._race(history, e, t, low, high, of, fixed))
+        return drawn
 
     def _race(
         self,
@@ -130,14 +140,18 @@ class Sampler:
         relation, object, edge_time = (column.view_as(position) for column in history.read(position.flatten()))
         content = _content(relation, object, edge_time)
         weight = self._weight(edge_time, time[:, None])
-        arrival = torch.where(there, exponential(combine(noise[:, None], content)) / weight, torch.inf)
+        arrival = torch.where(there, exponential(extend(noise[:, None], content)) / weight, torch.inf)
         time_in, first = torch.topk(arrival, self.size, dim=1, largest=False)
         winner = position.gather(1, first)
         # The stream matters only where its first arrival can come before the N-th of these. Edges weigh less the older
         # they are, and a band's bound is at most twice an edge's weight (and a little for rounding).
-        nearer, older = _parts(start, stop, width)
-        far = self._weight(history.times((stop - 4 * width).clamp(min=0)), time)
-        most = 2.1 * (nearer * weight[:, -1] + older * torch.minimum(far, weight[:, -1]))
+        latest = width << torch.arange(_SHELLS, device=stop.device)
+        count = ((stop - start)[:, None] - latest).clamp(min=0)
+        count = count - torch.nn.functional.pad(count[:, 1:], (0, 1))  # edges between one shell and the next
+        heaviest = self._weight(
+            history.times((stop[:, None] - latest).clamp(min=0).flatten()).view_as(count), time[:, None]
+        )
+        most = 2.1 * (count * heaviest).nan_to_num(0).sum(1)
         contested = exponential(_of_draw(noise, 0, _ARRIVAL)) <= most * time_in[:, -1]
         nodes = (entity, time, start, stop - width, noise)
         if fixed:
@@ -185,14 +199,14 @@ class Sampler:
         """
         edge_of_band = self._bands(time)  # [n, B]: band b holds t' in [edge[b + 1], edge[b])
         num_bands = edge_of_band.shape[1]
-        entities = entity[:, None].expand_as(edge_of_band).reshape(-1)
-        below = history.prior(entities, edge_of_band.flatten())[1].view(-1, num_bands)
+        below = history.before(entity, edge_of_band)
         high = torch.minimum(torch.maximum(below, start[:, None]), stop[:, None])
         low = torch.cat([high[:, 1:], start[:, None]], dim=1)
         bound = self._weight(edge_of_band - 1, time[:, None])
         rate = torch.cumsum((high - low) * bound, dim=1)  # [n, B]
-        draw = torch.arange(draws, device=stop.device)
-        arrival_of, band_of, place_of, chance_of = (_of_draw(noise[:, None], draw, purpose) for purpose in _PURPOSES)
+        draw, purpose = (torch.arange(size, device=stop.device) for size in (draws, len(_PURPOSES)))
+        numbers = _of_draw(noise[:, None, None], draw, purpose[:, None] + _ARRIVAL)  # [n, purposes, draws]
+        arrival_of, band_of, place_of, chance_of = numbers.unbind(1)
         arrival = torch.cumsum(exponential(arrival_of), dim=1) / rate[:, -1:]
         band = torch.searchsorted(rate, uniform(band_of) * rate[:, -1:], right=True).clamp(max=num_bands - 1)
         count = (high - low).gather(1, band)
@@ -231,7 +245,7 @@ class Sampler:
         return start[:, None] + torch.where(degree > self.size, drawn, every)
 
 
-def _of_draw(noise: Tensor, draw: Tensor | int, purpose: int) -> Tensor:
+def _of_draw(noise: Tensor, draw: Tensor | int, purpose: Tensor | int) -> Tensor:
     """The noise of a node's i-th draw from the stream, for one of the numbers it needs."""
     return hashed(noise, draw * len(_PURPOSES) + purpose)
 
@@ -239,12 +253,6 @@ def _of_draw(noise: Tensor, draw: Tensor | int, purpose: int) -> Tensor:
 def _content(relation: Tensor, object: Tensor, time: Tensor) -> Tensor:
     """What an edge says, as one number: independent of how facts are numbered."""
     return ((relation << 31) | object) * 4_294_967_311 + time
-
-
-def _parts(start: Tensor, stop: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """How many edges of every range lie before the last `width`: within the last 4 · width, and before those."""
-    nearer = (stop - width - start).clamp(min=0, max=3 * width)
-    return nearer.double(), (stop - 4 * width - start).clamp(min=0).double()
 
 
 def _latest(start: Tensor, stop: Tensor, size: int) -> Tensor:

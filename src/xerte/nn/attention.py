@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from xerte.nn.edge_logits import block_dots
 from xerte.nn.initial import normal
 from xerte.segment import segment_softmax
 
-_EDGES = 1 << 13
-"""Edges weighed at once where they come one by one: their vectors stay in a CPU's caches."""
+_SOURCES = 512
+"""Sources whose edges are weighed at once on a CPU: what they need stays in its caches."""
 
 
 @dataclass(frozen=True)
@@ -90,29 +91,32 @@ class AttentionTables:
             node: [V, d] vectors the sources are rows of.
             target: [U, d] vectors the targets are rows of.
         """
-        source = node.index_select(0, rows.source)
-        pull = source @ self.between + self.query_to_target.index_select(0, rows.query)
-        scalar = source @ self.relation_to_source.T  # [S, 2R + 1]
+        if not len(rows.source):
+            return node[:0].sum(1)
         if rows.edge_source is None:
-            ends = target.index_select(0, rows.edge_target).view(len(source), -1, pull.shape[1])
-            towards = self.relation_to_target.index_select(0, rows.edge_relation).view_as(ends) + pull[:, None]
-            relation = rows.edge_relation.view(len(source), -1)
-            of_source = scalar.gather(1, relation).flatten()
-            of_query = self.query_relation.gather(1, relation.view(len(self.query_relation), -1)).flatten()
-            return (ends * towards).sum(2).flatten() + of_source + of_query
-        place, width = rows.edge_source, scalar.shape[1]
-        of_source = scalar.flatten().index_select(0, place * width + rows.edge_relation)
-        at_query = rows.query.index_select(0, place) * width + rows.edge_relation
-        of_query = self.query_relation.flatten().index_select(0, at_query)
-        columns = (rows.edge_target, rows.edge_relation, place)
-        parts = zip(*(torch.split(column, _EDGES) for column in columns), strict=True)
-        products = [self._products(pull, target, *part) for part in parts]
-        return (torch.cat(products) if products else pull.new_zeros(0)) + of_source + of_query
+            width = len(rows.edge_target) // len(rows.source)
+            sources = len(rows.source) if node.is_cuda else _SOURCES * torch.get_num_threads()
+            columns = (rows.source, rows.query, rows.edge_target.view(-1, width), rows.edge_relation.view(-1, width))
+            parts = zip(*(torch.split(column, sources) for column in columns), strict=True)
+            return torch.cat([self._blocks(node, target, *part) for part in parts]).flatten()
+        source, place = node.index_select(0, rows.source), rows.edge_source
+        pull, scalar = self._of_sources(source, rows.query)
+        towards = self.relation_to_target.index_select(0, rows.edge_relation) + pull.index_select(0, place)
+        product = (target.index_select(0, rows.edge_target) * towards).sum(1)
+        return product + scalar.flatten().index_select(0, place * scalar.shape[1] + rows.edge_relation)
 
-    def _products(self, pull: Tensor, target: Tensor, edge_target: Tensor, relation: Tensor, place: Tensor) -> Tensor:
-        """h_u · (O₁ᵀS₁ h_v + O₁ᵀS₂ p_k + O₁ᵀC), one per edge."""
-        towards = self.relation_to_target.index_select(0, relation) + pull.index_select(0, place)
-        return (target.index_select(0, edge_target) * towards).sum(1)
+    def _blocks(
+        self, node: Tensor, target: Tensor, source: Tensor, query: Tensor, end: Tensor, relation: Tensor
+    ) -> Tensor:
+        """The logits of blocks of edges, [S, width]: a row for each source."""
+        pull, scalar = self._of_sources(node.index_select(0, source), query)
+        dots = block_dots(pull, self.relation_to_target, target, end.flatten(), relation.flatten())
+        return dots.view_as(end) + scalar.gather(1, relation)
+
+    def _of_sources(self, source: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
+        """What every edge of a source is multiplied with [S, d], and what is added by its relation [S, 2R + 1]."""
+        pull = torch.addmm(self.query_to_target.index_select(0, query), source, self.between)
+        return pull, torch.addmm(self.query_relation.index_select(0, query), source, self.relation_to_source.T)
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,9 @@ class ReplayedStep:
                 forward_and_backward()
         torch.cuda.current_stream().wait_stream(aside)
         self._graph = torch.cuda.CUDAGraph()
-        # Other threads of this process may train on streams of their own meanwhile.
-        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+        # Recorded on a stream of its own: graphs recorded on one stream share scratch memory of the linear algebra
+        # library, and would write over each other's where several are replayed at once.
+        with torch.cuda.graph(self._graph, stream=aside, capture_error_mode="thread_local"):
             self._loss = forward_and_backward()
             nn.utils.clip_grad_norm_(parameters, clip)
             optimiser.step()
