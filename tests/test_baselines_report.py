@@ -16,8 +16,9 @@ from xerte.baselines.frame import Frame
 from xerte.cli import app
 from xerte.data.published import BENCHMARKS
 from xerte.errors import CheckpointError, InputError
+from xerte.experiment.definition import experiments
 from xerte.experiment.registry import learner
-from xerte.experiment.report import costs, experiments, markdown, on_the_world, parameters, table_1
+from xerte.experiment.report import costs, markdown, on_the_world, parameters, table_1
 from xerte.experiment.trace import Trace
 from xerte.graph.index import TemporalIndex
 from xerte.training.loop import Trainer, TrainingSettings

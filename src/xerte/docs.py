@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from xerte.bench import pages as bench_pages
 from xerte.errors import InputError
 from xerte.experiment import faithfulness_pages, gallery_pages
+from xerte.experiment.definition import METRICS, experiments
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
-from xerte.experiment.report import experiments
 from xerte.experiment.report import markdown as baselines_tables
 from xerte.experiment.trace import Trace
 from xerte.settings import ModelSettings
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from typer import Typer
 
 ROOT = Path(__file__).parents[2]
-METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 _PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -72,8 +71,8 @@ def results_table(root: Path) -> str:
     lines = ["| dataset | model | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|--:|--:|--:|--:|"]
     for trace in tested:
         values = [trace.metrics["time-aware"][name] for name in METRICS]
-        preset = trace.settings.get("preset")
-        model = f"{trace.model} ({preset})" if preset else trace.model
+        label = trace.settings.get("experiment") or trace.settings.get("preset")
+        model = f"{trace.model} ({label.removeprefix(trace.model + '-')})" if label else trace.model
         lines.append(f"| {trace.dataset} | {model} | {_numbers(values)} |")
     return "\n".join(lines)
 
@@ -96,6 +95,8 @@ def published_table(root: Path) -> str:
     """What was published of xERTE beside what every trace of the same experiment measured, and the difference."""
     lines = ["| dataset | experiment | | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|---|--:|--:|--:|--:|"]
     for one in (experiment for experiment in experiments(root) if experiment.model == "xerte"):
+        if one.published is None:
+            continue
         lines.append(f"| {one.dataset} | {one.name} | published | {_numbers(list(one.published))} |")
         for seed in one.seeds:
             trace = Trace.read(one.trace(root, seed))

@@ -1,6 +1,6 @@
 """The published tables beside ours, from a checkout's experiments and traces."""
 
-from xerte.experiment.report import HEADINGS as HEADINGS
+from xerte.experiment.definition import HEADINGS as HEADINGS
 from xerte.experiment.report import Cost as Cost
 from xerte.experiment.report import Line as Line
 from xerte.experiment.report import costs as costs

@@ -1,80 +1,19 @@
 """The published tables beside ours, made from experiment files and traces."""
 
 import math
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import mean, median, stdev
 
 import torch
 
 from xerte.baselines.frame import Frame
 from xerte.data.published import BENCHMARKS
-from xerte.errors import InputError
+from xerte.experiment.definition import DATASETS as DATASETS
+from xerte.experiment.definition import HEADINGS, METRICS, Experiment, Values, experiments, measured
 from xerte.experiment.registry import MODELS
 from xerte.experiment.trace import Trace
-
-METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
-HEADINGS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
-DATASETS = ("icews14", "icews0515", "icews18", "yago")
-"""In the order of the paper's Table 1."""
-
-Values = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A published row and what was run to meet it.
-
-    Attributes:
-        name: its file's, which traces carry too.
-        dataset, model, preset: what is trained on what, with which settings.
-        seeds: of the runs whose traces are in results/.
-        published: the four metrics.
-        tolerance: how far below the published row any of our metrics may lie.
-    """
-
-    name: str
-    dataset: str
-    model: str
-    preset: str
-    seeds: tuple[int, ...]
-    published: Values
-    tolerance: float
-
-    def trace(self, root: Path, seed: int) -> Path:
-        """Where the trace of the run with this seed is kept."""
-        return root / "results" / f"{self.dataset}-{self.name}-seed{seed}.json"
-
-
-def experiments(root: Path) -> list[Experiment]:
-    """The experiment files under a checkout's root, in the order of the registry, xERTE last.
-
-    Raises:
-        InputError: there are none.
-    """
-    found = [_experiment(file) for file in sorted(root.glob("experiments/*/*.toml"))]
-    if not found:
-        raise InputError(f"{root / 'experiments'} holds no experiments: run this in a checkout of the project")
-    order = {name: place for place, name in enumerate([*(n for n in MODELS if n != "xerte"), "xerte"])}
-    return sorted(found, key=lambda one: (DATASETS.index(one.dataset), order[one.model], one.name))
-
-
-def _experiment(file: Path) -> Experiment:
-    try:
-        body = tomllib.loads(file.read_text("utf-8"))
-        return Experiment(
-            file.stem,
-            body["dataset"],
-            body["model"],
-            body["preset"],
-            tuple(body["seeds"]),
-            _values(body["published"]),
-            0.5 if body["model"] == "xerte" else 1.0,
-        )
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{file} is no experiment: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -106,19 +45,23 @@ def table_1(root: Path) -> list[Line]:
     """The paper's Table 1 and ours, dataset by dataset; the training-free floor behind it."""
     lines = []
     for dataset in DATASETS:
-        for one in (experiment for experiment in experiments(root) if experiment.dataset == dataset):
-            traces = [Trace.read(one.trace(root, seed)) for seed in one.seeds]
-            lines.append(Line(dataset, one.name, one.published, _mean(traces), len(traces)))
+        for one in _rows_of_table_1(root, dataset):
+            traces = one.traces(root)
+            lines.append(Line(dataset, one.name, one.published, means(traces), len(traces)))
         floor = root / "results" / f"{dataset}-recurrence.json"
         if floor.exists():
-            lines.append(Line(dataset, "recurrence", None, _mean([Trace.read(floor)]), 1))
+            lines.append(Line(dataset, "recurrence", None, means([Trace.read(floor)]), 1))
     return lines
+
+
+def _rows_of_table_1(root: Path, dataset: str) -> Iterator[Experiment]:
+    return (one for one in experiments(root) if one.dataset == dataset and one.published is not None)
 
 
 def on_the_world(root: Path) -> list[Line]:
     """Every trace on the embedded world, best first: there the ceiling is known."""
     traces = [Trace.read(path) for path in sorted(root.glob("results/world-*.json"))]
-    lines = [Line("world", trace.model, None, _mean([trace]), 1) for trace in traces if trace.split == "test"]
+    lines = [Line("world", trace.model, None, means([trace]), 1) for trace in traces if trace.split == "test"]
     return sorted(lines, key=lambda line: -(line.ours or (0.0,))[0])
 
 
@@ -133,6 +76,8 @@ class Cost:
         queries_per_second: questions answered and ranked under three filters.
         device: where.
         explains: by what it explains a forecast; empty where it does not.
+        epoch_seconds: the median of its epochs, without validation; not a number where there are none.
+        peak_mib: the most memory its run held; None where its trace does not say.
     """
 
     dataset: str
@@ -142,25 +87,34 @@ class Cost:
     queries_per_second: float
     device: str
     explains: str
+    epoch_seconds: float = math.nan
+    peak_mib: int | None = None
 
 
 def costs(root: Path, dataset: str = "icews14") -> Iterator[Cost]:
     """What every model takes that has a trace on this dataset."""
-    for one in (experiment for experiment in experiments(root) if experiment.dataset == dataset):
+    for one in _rows_of_table_1(root, dataset):
         for seed in one.seeds[:1]:
-            yield _cost(one.name, Trace.read(one.trace(root, seed)))
+            yield cost_of(one.name, Trace.read(one.trace(root, seed)))
     floor = root / "results" / f"{dataset}-recurrence.json"
     if floor.exists():
-        yield _cost("recurrence", Trace.read(floor))
+        yield cost_of("recurrence", Trace.read(floor))
 
 
-def _cost(name: str, trace: Trace) -> Cost:
-    epochs = trace.settings.get("epochs", ())
-    seconds = sum(epoch["seconds"] + epoch["valid_seconds"] for epoch in epochs)
-    rate = trace.queries / trace.seconds["evaluate"] if trace.seconds.get("evaluate") else math.nan
-    entry = MODELS.get(trace.model)
-    explains = "" if entry is None else entry.explains
-    return Cost(trace.dataset, name, parameters(trace), seconds, rate, trace.device, explains)
+def cost_of(name: str, trace: Trace) -> Cost:
+    """What the run of a trace took."""
+    epochs, entry = trace.settings.get("epochs", ()), MODELS.get(trace.model)
+    return Cost(
+        dataset=trace.dataset,
+        name=name,
+        parameters=trace.details.get("parameters", parameters(trace)),
+        train_seconds=sum(epoch["seconds"] + epoch["valid_seconds"] for epoch in epochs),
+        queries_per_second=trace.queries / trace.seconds["evaluate"] if trace.seconds.get("evaluate") else math.nan,
+        device=trace.device,
+        explains="" if entry is None else entry.explains,
+        epoch_seconds=median(epoch["seconds"] for epoch in epochs) if epochs else math.nan,
+        peak_mib=trace.details.get("peak MiB"),
+    )
 
 
 def parameters(trace: Trace) -> int | None:
@@ -183,16 +137,22 @@ def parameters(trace: Trace) -> int | None:
         return sum(parameter.numel() for parameter in entry.build(settings, frame, 0).parameters())
 
 
-def _values(metrics: Mapping[str, Any]) -> Values:
-    mrr, first, third, tenth = (float(metrics[name]) for name in METRICS)
-    return mrr, first, third, tenth
+def means(traces: Sequence[Trace], how: str = "time-aware") -> Values | None:
+    """The mean of every metric over runs; None where there are none, or one does not say."""
+    return _over(traces, how, mean)
 
 
-def _mean(traces: list[Trace]) -> Values | None:
-    if not traces:
+def spreads(traces: Sequence[Trace], how: str = "time-aware") -> Values | None:
+    """The standard deviation of every metric over runs, √(Σ (x - x̄)² / (n - 1)); None where there are fewer than 2."""
+    return _over(traces, how, stdev) if len(traces) > 1 else None
+
+
+def _over(traces: Sequence[Trace], how: str, fold: Callable[[Sequence[float]], float]) -> Values | None:
+    found = [measured(trace, how) for trace in traces]
+    known = [values for values in found if values is not None]
+    if not known or len(known) < len(found):
         return None
-    columns = zip(*(_values(trace.metrics["time-aware"]) for trace in traces), strict=True)
-    mrr, first, third, tenth = (sum(column) / len(column) for column in columns)
+    mrr, first, third, tenth = (fold(column) for column in zip(*known, strict=True))
     return mrr, first, third, tenth
 
 
@@ -212,13 +172,13 @@ def _table_1_markdown(root: Path) -> str:
     ]
     for line in table_1(root):
         gap = "–" if line.difference is None else f"{line.difference:+.2f}"
-        lines.append(f"| {line.dataset} | {line.name} | {_cells(line.published)} | {_cells(line.ours)} | {gap} |")
+        lines.append(f"| {line.dataset} | {line.name} | {cells(line.published)} | {cells(line.ours)} | {gap} |")
     return "\n".join(lines)
 
 
 def _world_markdown(root: Path) -> str:
     lines = [f"| on the embedded world | {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|"]
-    lines += [f"| {line.name} | {_cells(line.ours)} |" for line in on_the_world(root)]
+    lines += [f"| {line.name} | {cells(line.ours)} |" for line in on_the_world(root)]
     return "\n".join(lines)
 
 
@@ -234,5 +194,6 @@ def _costs_markdown(root: Path) -> str:
     return "\n".join(lines)
 
 
-def _cells(values: Values | None) -> str:
+def cells(values: Values | None) -> str:
+    """Four cells of a table; dashes where nothing was measured."""
     return " | ".join(["–"] * len(METRICS) if values is None else [f"{value:.2f}" for value in values])
