@@ -12,6 +12,7 @@ from xerte.experiment import train as experiment
 from xerte.experiment.opening import run_folder as run_folder
 from xerte.experiment.preset import parse_setting as parse_setting
 from xerte.experiment.preset import resolve as resolve
+from xerte.experiment.registry import default_preset as default_preset
 from xerte.experiment.train import Epoch as Epoch
 from xerte.experiment.train import Progress as Progress
 from xerte.forecaster import Forecaster

@@ -12,6 +12,7 @@ from xerte.cli.compare import compare
 from xerte.cli.data import data
 from xerte.cli.demo import demo
 from xerte.cli.evaluate import evaluate
+from xerte.cli.experiment import experiment
 from xerte.cli.explain import explain
 from xerte.cli.faithfulness import faithfulness
 from xerte.cli.forecast import forecast
@@ -58,6 +59,7 @@ app.command()(gallery)
 app.command()(compare)
 app.command()(train)
 app.command()(demo)
+app.add_typer(experiment, name="experiment")
 app.add_typer(report, name="report")
 app.add_typer(bench, name="bench")
 

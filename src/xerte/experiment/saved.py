@@ -18,6 +18,10 @@ from xerte.training.loop import data_fingerprint
 
 SEEDS = 1 << 32
 """Seeds are whole numbers from 0 up to here."""
+PRETRAINED = Path(__file__).parents[3] / "pretrained"
+"""Compact models that come with a clone of the project; not part of an installed package."""
+_PRECISE = ("frequency", "phase")
+"""Of these a small error grows with time: cos(ω t + φ)."""
 
 
 def facts_of(model: Any, dataset: Dataset) -> dict[str, Any]:
@@ -48,6 +52,21 @@ def save_model(folder: Path, model: Forecaster, dataset: Dataset, more: Mapping[
     if not isinstance(model, nn.Module):
         raise InputError(f"{model.name} is training-free: there is nothing to save, load it by its name")
     write_state(folder, {"weights": model.state_dict()}, {**(more or {}), **facts_of(model, dataset)})
+
+
+def pack_model(folder: Path, to: Path, more: Mapping[str, Any]) -> None:
+    """Writes a copy of a saved model in half precision, but for frequencies and phases of time; `more` is kept beside.
+
+    Raises:
+        CheckpointError: the model is damaged, or a weight is too large for half precision.
+    """
+    weights = {
+        name: value if name.rpartition(".")[2] in _PRECISE else value.half()
+        for name, value in read_tensors(folder, "weights").items()
+    }
+    if not all(bool(value.isfinite().all()) for value in weights.values()):
+        raise CheckpointError(f"the weights in {folder} are too large for half precision, or no numbers")
+    write_state(to, {"weights": weights}, {**read_facts(folder), **more})
 
 
 def is_model(folder: Path) -> bool:
@@ -96,8 +115,8 @@ def changed_since_training(facts: Mapping[str, Any], dataset: Dataset) -> bool:
 
 
 def find_model(name: str | Path) -> Path | None:
-    """The folder of a saved model: the folder itself, or one of that name among the models at home."""
-    places = (Path(name), home_folder() / "models" / name)
+    """The folder of a saved model: the folder itself, or one of that name among the models at home or in a clone."""
+    places = (Path(name), home_folder() / "models" / name, PRETRAINED / name)
     return next((place for place in places if is_model(place)), None)
 
 

@@ -1,0 +1,205 @@
+"""`xerte experiment`: runs what the files in experiments/ say, searches grids, packs trained models."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.cli.train import training_bar
+from xerte.types import Split
+
+if TYPE_CHECKING:
+    from xerte.api.experiments import Ran
+    from xerte.api.training import Epoch
+
+experiment = typer.Typer(no_args_is_help=True, help="Runs the files in experiments/; grids; compact models.")
+
+STOPPED = 3
+"""The exit code of a run that was told to stop and is not finished."""
+_COLUMNS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
+_METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
+
+Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
+Limit = Annotated[
+    float | None,
+    typer.Option(min=0, help="Stop at a checkpoint after so many seconds; exit code 3, the same command goes on."),
+]
+
+
+@experiment.command()
+def run(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Experiment files, or folders of them.", show_default=False)
+    ],
+    seed: Annotated[
+        list[int] | None, typer.Option("--seed", help="As often as needed (default: those the file wants).")
+    ] = None,
+    device: Device = "auto",
+    limit: Limit = None,
+    results: Annotated[Path, typer.Option(help="Where the traces go.")] = Path("results"),
+    runs: Annotated[Path, typer.Option(help="Where models and checkpoints go.")] = Path("runs"),
+    as_json: AsJson = False,
+) -> None:
+    """Trains what experiment files say, judges on test once, and writes a trace for each.
+
+    Interrupted, the same command goes on where it stopped; what has a trace is not repeated.
+
+    \b
+    xerte experiment run experiments/icews14/xerte-paper.toml --device cuda
+    xerte experiment run experiments/icews14 experiments/yago --seed 0 --limit 540
+    """
+    from xerte.api.experiments import Outcome, Runner, files_of, read_experiment
+
+    until = _deadline(limit)
+    found = [(file, read_experiment(file)) for file in files_of(files)]
+    todo = [(file, one, number) for file, one in found for number in seed or one.wanted]
+    ran: list[Ran] = []
+    with training_bar() as bar:
+        runner = Runner(results, runs, device, until, bar, None if as_json else _tell)
+        for _, one in found:
+            runner.check(one)
+        for file, one, number in todo:
+            if until is not None and until():
+                break
+            if not as_json:
+                print_text(f"{one.run_name(number)}:")
+            words = ["xerte", "experiment", "run", Path(*file.parts[-3:]).as_posix(), "--seed", str(number)]
+            ran.append(runner.run(one, number, shlex.join([*words, "--device", device])))
+            if ran[-1].outcome is Outcome.STOPPED:
+                break
+            if not as_json:
+                print_text(f"{ran[-1].outcome}: {ran[-1].file}")
+    finished = [one for one in ran if one.outcome is not Outcome.STOPPED]
+    if as_json:
+        print_json([_as_json(one) for one in ran])
+    elif finished:
+        rows = [(one.experiment.run_name(one.seed), *(one.metrics()[name] for name in _METRICS)) for one in finished]
+        print_table("test, time-aware", ("run", *_COLUMNS), rows)
+    _stop_unless_finished(len(finished), len(todo), limit)
+
+
+@experiment.command()
+def grid(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    axis: Annotated[
+        list[str], typer.Option("--axis", help="A setting and the values to try, like 'k=[20, 40]'; repeat for more.")
+    ],
+    out: Annotated[Path, typer.Option(help="Where traces, models and the best point's file go.")],
+    model: Annotated[str, typer.Option(help="What learns.")] = "xerte",
+    preset: Annotated[str | None, typer.Option(help="What every point starts from (default: the model's own).")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="One setting of every point, like epochs=3; repeat for more.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of parameters, batches and sampling.")] = 0,
+    device: Device = "auto",
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Trains every combination of some settings' values and chooses by MRR on valid; test is not looked at.
+
+    Every point leaves a trace; interrupted, the same command goes on. The best point is written as an experiment file.
+
+    \b
+    xerte experiment grid icews14 --axis 'k=[20,40,60]' --axis 'n=[10,15]' --axis 'lr=[1e-4,2e-4]' --out grid
+    xerte experiment grid world --preset world --axis 'k=[10,25]' --axis 'gamma=[0.0,0.5]' --out grid --set epochs=1
+    """
+    from xerte.api import experiments as api
+    from xerte.api.training import default_preset, parse_setting
+
+    until = _deadline(limit)
+    base = api.Experiment(
+        "grid", dataset, model, preset or default_preset(model), overrides=dict(map(parse_setting, setting or []))
+    )
+    points = api.grid(base, dict(map(parse_setting, axis)))
+    ran: list[Ran] = []
+    with training_bar() as bar:
+        runner = api.Runner(out / "traces", out / "runs", device, until, bar, None)
+        for point in points:
+            runner.check(point)
+        for point in points:
+            if until is not None and until():
+                break
+            ran.append(runner.run(point, seed, api.train_command(point, seed, device), Split.VALID))
+            if ran[-1].outcome is api.Outcome.STOPPED:
+                break
+            if not as_json:
+                print_text(f"{len(ran)} of {len(points)}, {point.name}: valid MRR {ran[-1].metrics()['mrr']:.2f}")
+    finished = [one for one in ran if one.outcome is not api.Outcome.STOPPED]
+    _stop_unless_finished(len(finished), len(points), limit)
+    best = api.best_of(finished)
+    file = out / "best.toml"
+    file.write_text(api.to_toml(best.experiment), "utf-8")
+    if as_json:
+        print_json({"best": _as_json(best), "points": [_as_json(one) for one in finished], "file": str(file)})
+        return
+    names = list(dict(map(parse_setting, axis)))
+    ordered = sorted(finished, key=lambda one: -one.metrics()["mrr"])
+    rows = [
+        (*(str(one.experiment.overrides[name]) for name in names), *(one.metrics()[name] for name in _METRICS))
+        for one in ordered
+    ]
+    print_table("valid, time-aware, best first", (*names, *_COLUMNS), rows, left=len(names))
+    print_text(f"The best point is in {file}: xerte experiment run {file}")
+
+
+@experiment.command()
+def pack(
+    model: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a trained model.")],
+    out: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the compact copy goes, like pretrained/NAME.")],
+    split: Annotated[Split, typer.Option(help="Whose facts are asked about, to tell what packing costs.")] = Split.TEST,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Writes a compact copy of a trained model, half precision but for the encoding of time, and says what it loses.
+
+    In a clone, a model in pretrained/ is known by its name: `--model NAME`, `Model.load("NAME")`.
+
+    \b
+    xerte experiment pack runs/icews14-xerte-paper-seed0 pretrained/icews14-paper
+    """
+    from dataclasses import asdict
+
+    from xerte.api.pretrained import pack as packed
+
+    with progress(f"judging {model}", "questions") as report:
+        done = packed(model, out, device, split, report)
+    if as_json:
+        print_json(asdict(done))
+        return
+    print_text(
+        f"{out}: {done.bytes / 1e6:.2f} MB; {done.split} MRR {done.mrr_before:.2f} as trained, {done.mrr:.2f} packed "
+        f"({done.mrr - done.mrr_before:+.3f}); over the first {done.slice_facts} facts of test {done.slice_mrr:.2f}"
+    )
+
+
+def _deadline(limit: float | None) -> Callable[[], bool] | None:
+    """Whether so many seconds have passed since now."""
+    if limit is None:
+        return None
+    end = monotonic() + limit
+    return lambda: monotonic() >= end
+
+
+def _tell(epoch: "Epoch") -> None:
+    print_text(
+        f"  epoch {epoch.number + 1}: loss {epoch.loss:.4f}, valid MRR {epoch.valid['mrr']:.2f} "
+        f"({epoch.seconds:.1f} s + {epoch.valid_seconds:.1f} s)"
+    )
+
+
+def _stop_unless_finished(done: int, total: int, limit: float | None) -> None:
+    if done < total:
+        typer.echo(
+            f"xerte: stopped after {limit:g} s with {done} of {total} runs finished; the same command goes on", err=True
+        )
+        raise typer.Exit(STOPPED)
+
+
+def _as_json(ran: "Ran") -> dict[str, object]:
+    one = ran.experiment
+    told = {"run": one.run_name(ran.seed), "set": dict(one.overrides), "outcome": ran.outcome.value}
+    return {**told, "trace": str(ran.file), "metrics": None if ran.trace is None else dict(ran.trace.metrics)}
