@@ -291,6 +291,7 @@ def test_the_clock_holds_the_whole_range_of_times(clock: Clock) -> None:
     history = TemporalIndex.build(Facts.of([(0, 0, 1, early)]), 2, 1)
     model = XERTE(ModelSettings(dims=(4, 4, 4), static_dim=4, time_dim=4, steps=1, clock=clock), 2, 1)
     asked: list[Tensor] = []
-    model.encoding.register_forward_pre_hook(lambda _, inputs: asked.append(inputs[1]))
+    assert model.encoding.time is not None
+    model.encoding.time.register_forward_pre_hook(lambda _, inputs: asked.append(inputs[0]))
     model.forecast(history, Queries(*(torch.tensor([x]) for x in (0, 0, late))))
     assert asked[1].tolist() == [early - late if clock is Clock.RELATIVE else early]

@@ -25,8 +25,24 @@ from xerte.segment import segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 _LOW = 0xFFFFFFFF
+_ENTITIES = 1 << 16
+"""Up to so many entities are encoded whether they occur or not, where weights do not learn."""
 _CLOCKS = 1 << 14
 """Up to so many clock times are encoded whether they occur or not, where sizes are fixed."""
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What follows from weights alone.
+
+    Attributes:
+        tables: of attention, for every step.
+        parts: before and behind the first dense layer, the entities' part of h⁰ for all entities, and the matrix that
+            makes the clock's part of Φ; empty where it was not made.
+    """
+
+    tables: list[RelationTables]
+    parts: tuple[tuple[Tensor, Tensor], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +95,7 @@ class XERTE(nn.Module):
         self, settings: ModelSettings, num_entities: int, num_relations: int, ticks_per_unit: int = 1, seed: int = 0
     ) -> None:
         super().__init__()
-        self._kept: tuple[object, list[RelationTables]] | None = None
+        self._kept: tuple[object, _Prepared] | None = None
         self.settings, self.seed = settings, seed
         self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
         s, dims = settings, settings.dims[: settings.steps]
@@ -136,11 +152,11 @@ class XERTE(nn.Module):
         steps: list[Step] = []
         kept_edges: list[EdgeRows] = []
 
-        for step, (layer, tables_of) in enumerate(zip(self._layers(), prepared, strict=True), start=1):
+        for step, (layer, tables_of) in enumerate(zip(self._layers(), prepared.tables, strict=True), start=1):
             # Sample prior edges of the attended nodes; look up their targets, or embed them.
             edges = self._sample(history, slots, attended, live, queries, extend(noise, step), fixed)
             key = torch.where(edges.there, slots.keys(edges.entity, edges.time), NOBODY)
-            vectors, edge_vector = self._embed(hidden, slots, key, edges, step, fixed_clocks)
+            vectors, edge_vector = self._embed(hidden, slots, key, edges, step, prepared, fixed_clocks)
 
             # Attend: a softmax over the prior edges of each attended node (Eq. 1, 2).
             features = query if s.query_features is QueryFeatures.INITIAL else hidden[:num_queries]
@@ -186,17 +202,22 @@ class XERTE(nn.Module):
     def _clock(self, time: Tensor, query_time: Tensor) -> Tensor:
         return time - query_time if self.settings.clock is Clock.RELATIVE else time
 
-    def _prepared(self) -> list[RelationTables]:
-        """The attention tables of every step that follow from weights alone: made once where weights do not learn.
+    def _prepared(self) -> "_Prepared":
+        """What follows from weights alone, made once where weights do not learn.
 
         A change in place is seen by the version a tensor counts. Fused and replayed optimisers do not count, so that
         nothing is kept while training, nor over a change between training and not.
         """
         if torch.is_grad_enabled() or self.training:
-            return self._tables()
+            return _Prepared(self._tables())
         weights = tuple((p.data_ptr(), 0 if p.is_inference() else p._version) for p in self.parameters())
         if self._kept is None or self._kept[0] != weights:
-            self._kept = weights, self._tables()
+            parts: tuple[tuple[Tensor, Tensor], ...] = ()
+            if self.num_entities <= _ENTITIES:
+                parts = ((self.encoding.entities(), self.encoding.of_time),)
+                if isinstance(dense := self._layers()[0].dense, nn.Linear):
+                    parts += ((dense(parts[0][0]), dense.weight @ parts[0][1]),)
+            self._kept = weights, _Prepared(self._tables(), parts)
         return self._kept[1]
 
     def train(self, mode: bool = True) -> Self:
@@ -264,7 +285,14 @@ class XERTE(nn.Module):
         return Sampled(*(column.view(num_queries, num_sources * column.shape[1]) for column in columns))
 
     def _embed(
-        self, hidden: Tensor, slots: Slots, key: Tensor, edges: Sampled, step: int, fixed: "_Fixed | None"
+        self,
+        hidden: Tensor,
+        slots: Slots,
+        key: Tensor,
+        edges: Sampled,
+        step: int,
+        prepared: "_Prepared",
+        fixed: "_Fixed | None",
     ) -> tuple[Tensor, Tensor]:
         """Vectors of all targets: those of nodes in the graph, then new ones, and every edge's row among them.
 
@@ -276,7 +304,7 @@ class XERTE(nn.Module):
         clock = self._clock(edges.time, slots.query_time[:, None])
         if fixed is not None:
             own = torch.arange(key.numel(), device=key.device).view_as(key)
-            fresh = self._fresh(edges.entity.flatten(), clock.flatten(), step, fixed)
+            fresh = self._fresh(edges.entity.flatten(), clock.flatten(), step, prepared, fixed)
             place = torch.where(found >= 0, row, len(hidden) + own)
         else:
             absent = torch.nonzero((edges.there & (found < 0)).flatten())[:, 0]
@@ -284,29 +312,35 @@ class XERTE(nn.Module):
             least = -_LOW if self.settings.clock is Clock.RELATIVE else -(1 << 31)
             pairs = (edges.entity << 32) | (clock - least)
             pair, which = torch.unique(pairs.flatten().index_select(0, absent), return_inverse=True)
-            fresh = self._fresh(pair >> 32, (pair & _LOW) + least, step)
+            fresh = self._fresh(pair >> 32, (pair & _LOW) + least, step, prepared)
             place = row.clamp(min=0).flatten().index_copy(0, absent, len(hidden) + which).view_as(row)
         return torch.cat([hidden, fresh]), place
 
-    def _fresh(self, entity: Tensor, clock: Tensor, step: int, fixed: "_Fixed | None" = None) -> Tensor:
+    def _fresh(
+        self, entity: Tensor, clock: Tensor, step: int, prepared: "_Prepared", fixed: "_Fixed | None" = None
+    ) -> Tensor:
         """Vectors at this step of nodes that were not there before: h⁰ through the dense layers so far.
 
         The first of these is linear in h⁰, whose two parts pass it before they are added.
         """
-        own = torch.arange(len(entity), device=entity.device)
-        if fixed is None:
-            (entities, place), (clocks, moment) = (torch.unique(x, return_inverse=True) for x in (entity, clock))
-        else:
-            every = len(entity) > self.num_entities
-            entities, place = (own[: self.num_entities], entity) if every else (entity, own)
-            clocks, moment = fixed.rows(clock)
+        own, layers = torch.arange(len(entity), device=entity.device), self._layers()[: step - 1]
         if self.encoding.pairwise:
             clocks, moment = clock, own
-        parts: EncodedParts = self.encoding(entities, clocks, entity)
-        layers = self._layers()[: step - 1]
-        if not layers:
-            return parts.sum(place, moment)
-        fresh = nn.functional.leaky_relu(parts.through(layers[0].linear).sum(place, moment))
+        else:
+            clocks, moment = torch.unique(clock, return_inverse=True) if fixed is None else fixed.rows(clock)
+        if prepared.parts:
+            rows, weight = prepared.parts[min(1, len(layers))]
+            fresh = EncodedParts(rows, self.encoding.clocks(clocks, entity, weight)).sum(entity, moment)
+        else:
+            entities, place = entity, own
+            if fixed is None:
+                entities, place = torch.unique(entity, return_inverse=True)
+            elif len(entity) > self.num_entities:
+                entities, place = own[: self.num_entities], entity
+            parts: EncodedParts = self.encoding(entities, clocks, entity)
+            fresh = (parts.through(layers[0].linear) if layers else parts).sum(place, moment)
+        if layers:
+            fresh = nn.functional.leaky_relu(fresh)
         for layer in layers[1:]:
             fresh = layer(fresh)
         return fresh

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +21,7 @@ from xerte.errors import InputError
 from xerte.evaluation.evaluate import batch_size_for
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
-from xerte.experiment.device import choose_device
+from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.opening import make
 from xerte.experiment.saved import changed_since_training, dataset_of, find_model, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, cost, device_name, versions
@@ -31,6 +32,8 @@ from xerte.graph.stored import index_of
 from xerte.types import Split
 
 Progress = Callable[[int, int], None]
+_SMALL = 16
+"""So few questions are answered by one thread."""
 _DETAILS = ("interval", "ties", "groups", "seen, raw", "seen, raw, by graph size", "reached")
 
 
@@ -157,7 +160,8 @@ class Model:
         forecasts: list[Forecast] = []
         for start in range(0, len(asked), size):
             rows = slice(start, start + size)
-            answers, growth = self._answers(queries[rows], top, candidates)
+            with one_thread() if len(asked) <= _SMALL else nullcontext():
+                answers, growth = self._answers(queries[rows], top, candidates)
             # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
             alone = growth if len(asked) == 1 else None
             forecasts += [
@@ -269,7 +273,7 @@ class Model:
         """What a reader should know about each question."""
         data, calendar = self.dataset, self.dataset.calendar
         start, stop = self.history.prior(queries.subject, queries.time)
-        prior, relation_seen, last = (stop - start).tolist(), data.relations_seen_in_train(), data.last_time
+        prior, relation_seen, last = (stop - start).tolist(), self._relations_seen, data.last_time
         seen = self._seen(queries.subject, start, stop)
         notes: list[tuple[str, ...]] = []
         columns = (queries.relation % data.num_relations, queries.time)
@@ -290,6 +294,12 @@ class Model:
                 )
             notes.append(tuple(lines))
         return notes
+
+    @cached_property
+    def _relations_seen(self) -> list[bool]:
+        """For every relation, whether a training fact has it."""
+        seen: list[bool] = self.dataset.relations_seen_in_train().tolist()
+        return seen
 
     def _seen(self, entity: Tensor, start: Tensor, stop: Tensor) -> list[bool]:
         """Whether a training fact names each entity, given the range of its prior edges.

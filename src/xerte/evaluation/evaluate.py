@@ -1,7 +1,9 @@
 """The way through a split: ask, judge, go on, in time order."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -65,32 +67,27 @@ def evaluate(
     protocol, filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
     queries = Queries.of(facts).to(history.device)
     answer = torch.from_numpy(facts.object.astype(np.int64)).to(history.device)
-    size = batch_size or batch_size_for(dataset, history.device)
-    parts: list[list[Ranks]] = []
-    reached: list[Tensor] = []
-    graph_nodes: list[Tensor] = []
-    start = 0
-    while start < len(queries):
-        rows = slice(start, start + size)
+
+    def judge(rows: slice) -> _Judged:
         batch, goal = queries[rows], answer[rows]
-        try:
-            with torch.no_grad():
-                scores = forecaster.forecast(history, batch)
-        except torch.OutOfMemoryError:
-            if size == 1 or batch_size is not None:
-                raise
-            size //= 2
-            continue
-        _check(forecaster.name, scores, (len(batch), dataset.num_entities))
-        parts.append(rank(scores, goal, [filters.others(filter, batch, goal) for filter in protocol.filters]))
-        reached.append(scores.reached.gather(1, goal[:, None])[:, 0])
-        if scores.growth is not None:
-            graph_nodes.append(scores.growth.slots.counts())
-        start += len(batch)
+        with torch.no_grad():
+            scores = forecaster.forecast(history, batch)
+            _check(forecaster.name, scores, (len(batch), dataset.num_entities))
+            ranks = rank(scores, goal, [filters.others(filter, batch, goal) for filter in protocol.filters])
+            reached = scores.reached.gather(1, goal[:, None])[:, 0]
+        return _Judged(ranks, reached, None if scores.growth is None else scores.growth.slots.counts())
+
+    judged: list[_Judged] = []
+    done = 0
+    size = batch_size or batch_size_for(dataset, history.device)
+    for part in _in_batches(judge, len(queries), size, history.device, shrink=batch_size is None):
+        judged.append(part)
+        done += len(part.reached)
         if progress is not None:
-            progress(start, len(queries))
-    columns = zip(protocol.filters, zip(*parts, strict=True), strict=True)
+            progress(done, len(queries))
+    columns = zip(protocol.filters, zip(*(part.ranks for part in judged), strict=True), strict=True)
     ranks = {filter: _joined(ranks) for filter, ranks in columns}
+    graph_nodes = [part.graph_nodes for part in judged if part.graph_nodes is not None]
     first = dataset.rows(split).start
     seen = dataset.seen_in_train()
     return Evaluation(
@@ -99,13 +96,51 @@ def evaluate(
         fact=first + np.arange(len(facts), dtype=np.int64) // 2,
         relation=facts.relation.astype(np.int64),
         answer=facts.object.astype(np.int64),
-        reached=torch.cat(reached).numpy(force=True),
+        reached=torch.cat([part.reached for part in judged]).numpy(force=True),
         seen=seen[facts.subject] & seen[facts.object],
         recurring=np.repeat(_happened_before(dataset, dataset.split(split)), 2),
         ranks=ranks,
         seconds=time.perf_counter() - started,
         graph_nodes=torch.cat(graph_nodes).numpy(force=True) if graph_nodes else None,
     )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The verdict on one batch: ranks under every filter, whether the answer was reached, sizes of graphs if any."""
+
+    ranks: list[Ranks]
+    reached: Tensor
+    graph_nodes: Tensor | None
+
+
+def _in_batches(
+    judge: Callable[[slice], _Judged], count: int, size: int, device: torch.device, shrink: bool
+) -> Iterator[_Judged]:
+    """Judges all questions in order: on a CPU a batch per core at once, elsewhere one after the other.
+
+    A core to itself finishes a batch sooner than two that meet after every small operation. Where memory runs out on an
+    accelerator, batches become smaller if they may.
+    """
+    threads = torch.get_num_threads()
+    if device.type == "cpu" and threads > 1 and count > size:
+        try:
+            with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                yield from pool.map(judge, [slice(start, start + size) for start in range(0, count, size)])
+        finally:
+            torch.set_num_threads(threads)
+        return
+    start = 0
+    while start < count:
+        try:
+            part = judge(slice(start, start + size))
+        except torch.OutOfMemoryError:
+            if size == 1 or not shrink:
+                raise
+            size //= 2
+            continue
+        start += len(part.reached)
+        yield part
 
 
 def _joined(parts: tuple[Ranks, ...]) -> Ranks:

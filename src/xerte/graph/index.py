@@ -67,6 +67,7 @@ class TemporalIndex:
         self.num_entities, self.num_relations, self.num_facts = len(start), num_relations, num_facts
         most = int((stop - start).max()) if len(start) else 0
         self._halvings = most.bit_length()
+        self._looked_up = 0
 
     @staticmethod
     def build(
@@ -100,9 +101,13 @@ class TemporalIndex:
         return (subject << 32) + edges.time, (pair << 32) + edges.time.index_select(0, of_rank)
 
     def _keys_for(self, rows: int) -> tuple[Tensor, Tensor] | None:
-        """The keys where they are there or worth making: a few look-ups alone read only the pages they need."""
-        worth = rows >= _BATCH or self.device.type == "cuda" or "_keys" in self.__dict__
-        return self._keys if worth else None
+        """The keys where they are there or worth making: a few look-ups alone read only the pages they need.
+
+        To make them costs about as much as to look up an edge in eight.
+        """
+        self._looked_up += rows
+        worth = rows >= _BATCH or 8 * self._looked_up >= len(self.base["time"]) or self.device.type == "cuda"
+        return self._keys if worth or "_keys" in self.__dict__ else None
 
     @cached_property
     def moments(self) -> Tensor:

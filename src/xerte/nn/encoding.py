@@ -94,9 +94,25 @@ class NodeEncoding(nn.Module):
             entity, clock: what to encode.
             clock_entity: where the encoding is `pairwise`, the entity of every clock time.
         """
-        weight = self.project.weight
-        of_static, of_time = weight[:, : self.static_dim], weight[:, self.static_dim :]
-        rows = nn.functional.linear(self.entity.index_select(0, entity), of_static, self.project.bias)
+        return EncodedParts(self.entities(entity), self.clocks(clock, clock_entity))
+
+    def entities(self, entity: Tensor | None = None) -> Tensor:
+        """W_s ē + b of these entities, or of all."""
+        table = self.entity if entity is None else self.entity.index_select(0, entity)
+        return nn.functional.linear(table, self.project.weight[:, : self.static_dim], self.project.bias)
+
+    def clocks(self, clock: Tensor, entity: Tensor | None = None, weight: Tensor | None = None) -> Tensor | None:
+        """W_t Φ(t) of these clock times, of these entities where it is `pairwise`; None without a time part.
+
+        Args:
+            clock, entity: what to encode.
+            weight: another matrix in the place of W_t.
+        """
         if self.time is None:
-            return EncodedParts(rows, None)
-        return EncodedParts(rows, nn.functional.linear(self.time(clock, clock_entity), of_time))
+            return None
+        return nn.functional.linear(self.time(clock, entity), self.of_time if weight is None else weight)
+
+    @property
+    def of_time(self) -> Tensor:
+        """W_t, the columns of W_v that meet Φ."""
+        return self.project.weight[:, self.static_dim :]
