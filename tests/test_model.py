@@ -15,7 +15,8 @@ from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.sampler import Sampling
-from xerte.model import XERTE, Layer
+from xerte.model import XERTE
+from xerte.nn.layers import Layer
 from xerte.nn.loss import Loss, Mean
 from xerte.nn.propagation import Aggregation, pass_messages
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update

@@ -12,7 +12,8 @@ from xerte.data.facts import Facts
 from xerte.forecaster import Queries
 from xerte.graph.growth import NOBODY
 from xerte.graph.index import TemporalIndex
-from xerte.model import XERTE, Layer
+from xerte.model import XERTE
+from xerte.nn.layers import Layer
 from xerte.settings import QueryFeatures, ScoredEdges, Update
 
 Row = tuple[float, float, float, float]

@@ -4,7 +4,6 @@ Initialise the graph with (e_q, t_q); L times: sample prior edges of the attende
 to K edges per query, propagate attention, update vectors in reverse; then aggregate node scores to entities.
 """
 
-from dataclasses import dataclass
 from typing import Self
 
 import torch
@@ -16,67 +15,18 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.noise import combine, extend
 from xerte.graph.sampler import Sampler
-from xerte.nn.attention import Attention, AttentionTables, EdgeRows, RelationTables
+from xerte.nn.attention import AttentionTables, EdgeRows
 from xerte.nn.encoding import EncodedParts, NodeEncoding
 from xerte.nn.initial import xavier_normal
+from xerte.nn.layers import FixedClocks, Layer, Prepared, fresh_vectors, prepare
 from xerte.nn.loss import Loss, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
 from xerte.segment import segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 _LOW = 0xFFFFFFFF
-_ENTITIES = 1 << 16
-"""Up to so many entities are encoded whether they occur or not, where weights do not learn."""
 _CLOCKS = 1 << 14
 """Up to so many clock times are encoded whether they occur or not, where sizes are fixed."""
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """What follows from weights alone.
-
-    Attributes:
-        tables: of attention, for every step.
-        parts: before and behind the first dense layer, the entities' part of h⁰ for all entities, and the matrix that
-            makes the clock's part of Φ; empty where it was not made.
-    """
-
-    tables: list[RelationTables]
-    parts: tuple[tuple[Tensor, Tensor], ...] = ()
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    """How clock times are encoded where no size may depend on them: all that can occur, or else each for itself."""
-
-    clocks: Tensor | None
-
-    def rows(self, clock: Tensor) -> tuple[Tensor, Tensor]:
-        """The clock times to encode, and the place among them of each that is given."""
-        if self.clocks is None:
-            return clock, torch.arange(len(clock), device=clock.device)
-        return self.clocks, torch.searchsorted(self.clocks, clock).clamp_(max=len(self.clocks) - 1)
-
-
-class Layer(nn.Module):
-    """The parameters of one inference step: attention and, but for the last step, the dense layer behind it."""
-
-    def __init__(self, dim: int, next_dim: int | None) -> None:
-        super().__init__()
-        self.attention = Attention(dim)
-        self.dense = nn.Linear(dim, next_dim) if next_dim else nn.Identity()
-        if isinstance(self.dense, nn.Linear):
-            xavier_normal(self.dense.weight)
-
-    @property
-    def linear(self) -> nn.Linear:
-        """W_h and b_h; the last step has none."""
-        assert isinstance(self.dense, nn.Linear)
-        return self.dense
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """σ(W_h x + b_h), σ = LeakyReLU."""
-        return nn.functional.leaky_relu(self.dense(hidden))
 
 
 class XERTE(nn.Module):
@@ -95,7 +45,7 @@ class XERTE(nn.Module):
         self, settings: ModelSettings, num_entities: int, num_relations: int, ticks_per_unit: int = 1, seed: int = 0
     ) -> None:
         super().__init__()
-        self._kept: tuple[object, _Prepared] | None = None
+        self._kept: tuple[object, Prepared] | None = None
         self.settings, self.seed = settings, seed
         self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
         s, dims = settings, settings.dims[: settings.steps]
@@ -202,44 +152,30 @@ class XERTE(nn.Module):
     def _clock(self, time: Tensor, query_time: Tensor) -> Tensor:
         return time - query_time if self.settings.clock is Clock.RELATIVE else time
 
-    def _prepared(self) -> "_Prepared":
+    def _prepared(self) -> Prepared:
         """What follows from weights alone, made once where weights do not learn.
 
         A change in place is seen by the version a tensor counts. Fused and replayed optimisers do not count, so that
         nothing is kept while training, nor over a change between training and not.
         """
-        if torch.is_grad_enabled() or self.training:
-            return _Prepared(self._tables())
-        weights = tuple((p.data_ptr(), 0 if p.is_inference() else p._version) for p in self.parameters())
-        if self._kept is None or self._kept[0] != weights:
-            parts: tuple[tuple[Tensor, Tensor], ...] = ()
-            if self.num_entities <= _ENTITIES:
-                parts = ((self.encoding.entities(), self.encoding.of_time),)
-                if isinstance(dense := self._layers()[0].dense, nn.Linear):
-                    parts += ((dense(parts[0][0]), dense.weight @ parts[0][1]),)
-            self._kept = weights, _Prepared(self._tables(), parts)
-        return self._kept[1]
+        learning = torch.is_grad_enabled() or self.training
+        weights = None if learning else tuple((p.data_ptr(), p._version) for p in self.parameters())
+        if not learning and self._kept is not None and self._kept[0] == weights:
+            return self._kept[1]
+        made = prepare(self.encoding, self._layers(), self.relation, self.settings.relation_activation, not learning)
+        self._kept = None if learning else (weights, made)
+        return made
 
     def train(self, mode: bool = True) -> Self:
         """As every module's; forgets what was kept of the weights."""
         self._kept = None
         return super().train(mode)
 
-    def _tables(self) -> list[RelationTables]:
-        """Relations pass the same dense layers as nodes do."""
-        relation: Tensor = self.relation
-        tables = []
-        for layer in self._layers():
-            tables.append(layer.attention(relation))
-            if isinstance(layer.dense, nn.Linear):
-                relation = layer(relation) if self.settings.relation_activation else layer.dense(relation)
-        return tables
-
-    def _clocks(self, history: TemporalIndex) -> "_Fixed":
+    def _clocks(self, history: TemporalIndex) -> FixedClocks:
         """The clock times that edges can have, where there are not too many."""
         if self.settings.clock is Clock.ABSOLUTE:
-            return _Fixed(history.moments if len(history.moments) <= _CLOCKS else None)
-        return _Fixed(None if history.ages is None else -history.ages.flip(0))
+            return FixedClocks(history.moments if len(history.moments) <= _CLOCKS else None)
+        return FixedClocks(None if history.ages is None else -history.ages.flip(0))
 
     def _query_vectors(self, queries: Queries) -> Tensor:
         """h⁰ of the query nodes [Q, d]."""
@@ -291,8 +227,8 @@ class XERTE(nn.Module):
         key: Tensor,
         edges: Sampled,
         step: int,
-        prepared: "_Prepared",
-        fixed: "_Fixed | None",
+        prepared: Prepared,
+        fixed: FixedClocks | None,
     ) -> tuple[Tensor, Tensor]:
         """Vectors of all targets: those of nodes in the graph, then new ones, and every edge's row among them.
 
@@ -304,7 +240,7 @@ class XERTE(nn.Module):
         clock = self._clock(edges.time, slots.query_time[:, None])
         if fixed is not None:
             own = torch.arange(key.numel(), device=key.device).view_as(key)
-            fresh = self._fresh(edges.entity.flatten(), clock.flatten(), step, prepared, fixed)
+            nodes = edges.entity.flatten(), clock.flatten()
             place = torch.where(found >= 0, row, len(hidden) + own)
         else:
             absent = torch.nonzero((edges.there & (found < 0)).flatten())[:, 0]
@@ -312,38 +248,10 @@ class XERTE(nn.Module):
             least = -_LOW if self.settings.clock is Clock.RELATIVE else -(1 << 31)
             pairs = (edges.entity << 32) | (clock - least)
             pair, which = torch.unique(pairs.flatten().index_select(0, absent), return_inverse=True)
-            fresh = self._fresh(pair >> 32, (pair & _LOW) + least, step, prepared)
+            nodes = pair >> 32, (pair & _LOW) + least
             place = row.clamp(min=0).flatten().index_copy(0, absent, len(hidden) + which).view_as(row)
+        fresh = fresh_vectors(self.encoding, self._layers()[: step - 1], *nodes, prepared, fixed)
         return torch.cat([hidden, fresh]), place
-
-    def _fresh(
-        self, entity: Tensor, clock: Tensor, step: int, prepared: "_Prepared", fixed: "_Fixed | None" = None
-    ) -> Tensor:
-        """Vectors at this step of nodes that were not there before: h⁰ through the dense layers so far.
-
-        The first of these is linear in h⁰, whose two parts pass it before they are added.
-        """
-        own, layers = torch.arange(len(entity), device=entity.device), self._layers()[: step - 1]
-        if self.encoding.pairwise:
-            clocks, moment = clock, own
-        else:
-            clocks, moment = torch.unique(clock, return_inverse=True) if fixed is None else fixed.rows(clock)
-        if prepared.parts:
-            rows, weight = prepared.parts[min(1, len(layers))]
-            fresh = EncodedParts(rows, self.encoding.clocks(clocks, entity, weight)).sum(entity, moment)
-        else:
-            entities, place = entity, own
-            if fixed is None:
-                entities, place = torch.unique(entity, return_inverse=True)
-            elif len(entity) > self.num_entities:
-                entities, place = own[: self.num_entities], entity
-            parts: EncodedParts = self.encoding(entities, clocks, entity)
-            fresh = (parts.through(layers[0].linear) if layers else parts).sum(place, moment)
-        if layers:
-            fresh = nn.functional.leaky_relu(fresh)
-        for layer in layers[1:]:
-            fresh = layer(fresh)
-        return fresh
 
     def _attend(
         self,

@@ -13,7 +13,8 @@ from torch import Tensor
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine, extend
-from xerte.model import XERTE, Layer
+from xerte.model import XERTE
+from xerte.nn.layers import Layer
 from xerte.nn.propagation import Aggregation
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 

@@ -1,0 +1,127 @@
+"""The layers of the model, and the vectors of nodes that a step meets for the first time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from xerte.nn.attention import Attention, RelationTables
+from xerte.nn.encoding import EncodedParts, NodeEncoding
+from xerte.nn.initial import xavier_normal
+
+_ENTITIES = 1 << 16
+"""Up to so many entities are encoded whether they occur or not, where weights do not learn."""
+
+
+class Layer(nn.Module):
+    """The parameters of one inference step: attention and, but for the last step, the dense layer behind it."""
+
+    def __init__(self, dim: int, next_dim: int | None) -> None:
+        super().__init__()
+        self.attention = Attention(dim)
+        self.dense = nn.Linear(dim, next_dim) if next_dim else nn.Identity()
+        if isinstance(self.dense, nn.Linear):
+            xavier_normal(self.dense.weight)
+
+    @property
+    def linear(self) -> nn.Linear:
+        """W_h and b_h; the last step has none."""
+        assert isinstance(self.dense, nn.Linear)
+        return self.dense
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """σ(W_h x + b_h), σ = LeakyReLU."""
+        return nn.functional.leaky_relu(self.dense(hidden))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What follows from weights alone.
+
+    Attributes:
+        tables: of attention, for every step.
+        parts: before and behind the first dense layer, the entities' part of h⁰ for all entities, and the matrix that
+            makes the clock's part of Φ; empty where it was not made.
+    """
+
+    tables: list[RelationTables]
+    parts: tuple[tuple[Tensor, Tensor], ...] = ()
+
+
+def prepare(
+    encoding: NodeEncoding, layers: Sequence[Layer], relation: Tensor, activated: bool, for_all: bool
+) -> Prepared:
+    """Makes the tables; relations pass the same dense layers as nodes do.
+
+    Args:
+        encoding, layers, relation: the weights.
+        activated: whether relations pass LeakyReLU, too.
+        for_all: encode all entities as well, if they are not too many.
+    """
+    tables = []
+    for layer in layers:
+        tables.append(layer.attention(relation))
+        if isinstance(layer.dense, nn.Linear):
+            relation = layer(relation) if activated else layer.dense(relation)
+    if not for_all or len(encoding.entity) > _ENTITIES:
+        return Prepared(tables)
+    parts: tuple[tuple[Tensor, Tensor], ...] = ((encoding.entities(), encoding.of_time),)
+    if isinstance(dense := layers[0].dense, nn.Linear):
+        parts += ((dense(parts[0][0]), dense.weight @ parts[0][1]),)
+    return Prepared(tables, parts)
+
+
+@dataclass(frozen=True)
+class FixedClocks:
+    """How clock times are encoded where no size may depend on them: all that can occur, or else each for itself."""
+
+    clocks: Tensor | None
+
+    def rows(self, clock: Tensor) -> tuple[Tensor, Tensor]:
+        """The clock times to encode, and the place among them of each that is given."""
+        if self.clocks is None:
+            return clock, torch.arange(len(clock), device=clock.device)
+        return self.clocks, torch.searchsorted(self.clocks, clock).clamp_(max=len(self.clocks) - 1)
+
+
+def fresh_vectors(
+    encoding: NodeEncoding,
+    layers: Sequence[Layer],
+    entity: Tensor,
+    clock: Tensor,
+    prepared: Prepared,
+    fixed: FixedClocks | None = None,
+) -> Tensor:
+    """Vectors of nodes that were not there before: h⁰ through the layers so far; entity, clock [n] -> [n, d].
+
+    The first dense layer is linear in h⁰, whose two parts pass it before they are added.
+
+    Args:
+        encoding: of h⁰.
+        layers: those of the steps before.
+        entity, clock: the nodes.
+        prepared: what is at hand already.
+        fixed: where no size may depend on what the nodes are.
+    """
+    own = torch.arange(len(entity), device=entity.device)
+    if encoding.pairwise:
+        clocks, moment = clock, own
+    else:
+        clocks, moment = torch.unique(clock, return_inverse=True) if fixed is None else fixed.rows(clock)
+    if prepared.parts:
+        rows, weight = prepared.parts[min(1, len(layers))]
+        fresh = EncodedParts(rows, encoding.clocks(clocks, entity, weight)).sum(entity, moment)
+    else:
+        entities, place = entity, own
+        if fixed is None:
+            entities, place = torch.unique(entity, return_inverse=True)
+        elif len(entity) > len(encoding.entity):
+            entities, place = own[: len(encoding.entity)], entity
+        parts: EncodedParts = encoding(entities, clocks, entity)
+        fresh = (parts.through(layers[0].linear) if layers else parts).sum(place, moment)
+    if layers:
+        fresh = nn.functional.leaky_relu(fresh)
+    for layer in layers[1:]:
+        fresh = layer(fresh)
+    return fresh
