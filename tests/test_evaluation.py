@@ -1,7 +1,9 @@
 """The judge against hand-made cases and its slow twin."""
 
 import json
-from dataclasses import dataclass
+import threading
+import time
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -243,3 +245,52 @@ def test_what_cannot_be_ranked_is_refused_by_name() -> None:
         evaluate(Oddball(5, seed=4), TOY)
     with pytest.raises(InputError, match="the test split of toy holds no facts"):
         evaluate(Oddball(6), dataset([(0, 0, 1, 0)], (1, 0, 0)))
+
+
+@dataclass(frozen=True)
+class Watched(Oddball):
+    """Notes which threads ask, and how many threads each may use itself."""
+
+    heard: set[tuple[int, int]] = field(default_factory=set)
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        self.heard.add((threading.get_ident(), torch.get_num_threads()))
+        time.sleep(0.02)
+        return super().forecast(history, queries)
+
+
+def test_a_core_for_each_batch_gives_the_same_ranks() -> None:
+    facts = [(i % 6, i % 2, (i * 5 + 1) % 6, i // 3) for i in range(60)]
+    toy, threads = dataset(facts, (20, 10, 30)), torch.get_num_threads()
+    alone = evaluate(Oddball(6), toy, batch_size=60)
+    told: list[tuple[int, int]] = []
+    try:
+        torch.set_num_threads(2)
+        watched = Watched(6)
+        at_once = evaluate(watched, toy, batch_size=7, progress=lambda done, of: told.append((done, of)))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+    assert np.array_equal(alone.rank(), at_once.rank())
+    assert np.array_equal(alone.reached, at_once.reached)
+    assert [done for done, _ in told] == [7, 14, 21, 28, 35, 42, 49, 56, 60]
+    assert len(watched.heard) == 2
+    assert {at_a_time for _, at_a_time in watched.heard} == {1}
+
+
+def test_batches_shrink_where_memory_runs_out() -> None:
+    """Only those the judge chose itself: a size that was asked for is kept to."""
+    seen: list[int] = []
+
+    class Greedy(Oddball):
+        def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+            seen.append(len(queries))
+            if len(queries) > 2:
+                raise torch.OutOfMemoryError
+            return super().forecast(history, queries)
+
+    assert len(evaluate(Greedy(6), TOY)) == 4
+    assert seen[0] == 4
+    assert seen[-2:] == [2, 2]
+    with pytest.raises(torch.OutOfMemoryError):
+        evaluate(Greedy(6), TOY, batch_size=3)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import xerte.model
 from xerte.bench import loops as twin
@@ -296,3 +297,23 @@ def test_the_clock_holds_the_whole_range_of_times(clock: Clock) -> None:
     model.encoding.time.register_forward_pre_hook(lambda _, inputs: asked.append(inputs[0]))
     model.forecast(history, Queries(*(torch.tensor([x]) for x in (0, 0, late))))
     assert asked[1].tolist() == [early - late if clock is Clock.RELATIVE else early]
+
+
+def test_fixed_sizes_are_fixed() -> None:
+    """Nothing is read off a tensor on the host: the loss and its gradient are traced without any data."""
+    case = make_case(settings_with(same_relation=2), 6, torch.float32, latest=T - 1)
+    answer, seed = torch.tensor(case.answers), torch.tensor(6)
+    real = case.model.fixed_loss(case.history, case.queries, answer, seed)  # makes what is made once
+
+    def of(subject: Tensor, relation: Tensor, time: Tensor) -> Tensor:
+        return case.model.fixed_loss(case.history, Queries(subject, relation, time), answer, seed)
+
+    columns = (case.queries.subject, case.queries.relation, case.queries.time)
+    traced = make_fx(of, tracing_mode="fake", _allow_non_fake_inputs=True)(*columns)
+    assert traced(*columns).item() == pytest.approx(real.item())
+    with pytest.raises(RuntimeError, match=r"data-dependent|[Dd]ynamic"):
+        make_fx(
+            lambda *c: case.model.loss(case.history, Queries(*c), answer, 6),
+            tracing_mode="fake",
+            _allow_non_fake_inputs=True,
+        )(*columns)
