@@ -18,6 +18,7 @@ from xerte.experiment.definition import (
     measured,
     read_experiment,
 )
+from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.preset import PRESETS
 from xerte.experiment.registry import MODELS
 from xerte.experiment.trace import Trace
@@ -62,7 +63,10 @@ def test_the_papers_variants_are_all_there() -> None:
     """Each differs from the paper's preset by what it is about, and by nothing else."""
     found = {one.name.removeprefix("xerte-"): one for one in ALL if one.dataset == "icews14" and one.model == "xerte"}
     assert {name: dict(found[name].overrides) for name in VARIANTS} == VARIANTS
-    assert found.keys() == VARIANTS.keys() | {"paper", "text"}
+    single = {name.removeprefix("text-"): dict(one.overrides) for name, one in found.items() if "text-" in name}
+    written = tomllib.loads((PRESET_FOLDER / "text.toml").read_text("utf-8"))["model"]
+    assert single == {name.replace("_", "-"): {name: value} for name, value in written.items()}
+    assert found.keys() == VARIANTS.keys() | {"paper", "text"} | {f"text-{name}" for name in single}
     assert all(one.preset == "paper" for name, one in found.items() if name != "text")
     assert (found["text"].preset, found["text"].overrides) == ("text", {})
     static = next(one for one in ALL if (one.dataset, one.name) == ("yago", "xerte-static"))
@@ -82,7 +86,7 @@ def test_an_experiment_names_what_exists(experiment: Experiment) -> None:
     if experiment.model == "xerte":
         assert experiment.overrides.keys() <= {*ModelSettings.model_fields, *TrainingSettings.model_fields}
         repeat = f"Repeat: xerte experiment run experiments/{experiment.dataset}/{experiment.name}.toml"
-        assert file.read_text("utf-8").splitlines()[0].endswith(repeat)
+        assert repeat in file.read_text("utf-8").partition("\ndataset")[0]
     for published in (experiment.published, experiment.published_seen_raw):
         if published is not None:
             mrr, first, third, tenth = published

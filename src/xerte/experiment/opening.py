@@ -6,9 +6,11 @@ from typing import Any
 
 import torch
 
+from xerte.baselines.frame import Frame
 from xerte.data.dataset import Dataset
 from xerte.errors import CheckpointError, InputError
-from xerte.experiment.registry import MODELS, default_preset, entry
+from xerte.experiment.preset import fit
+from xerte.experiment.registry import MODELS, default_preset, entry, learner
 from xerte.experiment.saved import find_model, is_model, load_model
 from xerte.forecaster import Forecaster
 
@@ -42,6 +44,24 @@ def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster,
     ready = entry(name).make
     assert ready is not None
     return ready(dataset), {}
+
+
+def with_settings(forecaster: Forecaster, dataset: Dataset, changes: Mapping[str, Any]) -> Forecaster:
+    """The same weights under other settings: those of looking (n, k, sampling, …), which need no weights of their own.
+
+    Raises:
+        InputError: the model is training-free, a setting does not fit, or it needs other weights.
+    """
+    kind, build = learner(forecaster.name)
+    known: Any = forecaster  # a module with settings and a seed, as the registry asks of whatever learns
+    settings = fit(kind, {**known.settings.model_dump(), **changes})
+    with torch.device("meta"):
+        model = build(settings, getattr(known, "frame", Frame.of(dataset)), known.seed)
+    weights = known.state_dict()
+    if {name: value.shape for name, value in model.state_dict().items()} != {n: v.shape for n, v in weights.items()}:
+        raise InputError(f"{', '.join(changes)}: such a change needs other weights, train a model with it")
+    model.load_state_dict(weights, assign=True)
+    return model.eval()  # type: ignore[return-value]  # a module is checked by what it does
 
 
 def _trained(name: str, dataset: Dataset) -> Path:

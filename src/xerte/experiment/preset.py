@@ -74,7 +74,7 @@ def resolve(
         if part is None:
             raise _unknown(name, [field for kind in kinds.values() for field in kind.model_fields])
         parts[part][name] = value
-    fitted, training = _fit(kinds["model"], parts["model"]), _fit(TrainingSettings, parts["training"])
+    fitted, training = fit(kinds["model"], parts["model"]), fit(TrainingSettings, parts["training"])
     if derived and overrides:
         derived = (*derived, "set by you: " + ", ".join(f"{name} = {value}" for name, value in overrides.items()))
     return Resolved(preset, str(named), fitted, training, derived)
@@ -132,7 +132,12 @@ def _unknown(name: str, names: list[str]) -> InputError:
 _Settings = TypeVar("_Settings", bound=BaseModel)
 
 
-def _fit(kind: type[_Settings], values: dict[str, Any]) -> _Settings:
+def fit(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
+    """Settings of a kind with these values.
+
+    Raises:
+        InputError: there is no such setting, or a value does not fit.
+    """
     for name in values:
         if name not in kind.model_fields:
             raise _unknown(name, list(kind.model_fields))

@@ -1,0 +1,267 @@
+"""The paper's table of segment operations: one pass over flat arrays against a loop, on the graphs of a real batch.
+
+The four sums of a batch are taken from the last step of inference graphs grown for real questions:
+
+    node scores     a_u = Σ α · a_v over the kept edges v → u            (segments: nodes)
+    entity scores   a_e = Σ a_u over the nodes u of entity e             (segments: query and entity)
+    softmax         α = exp(x) / Σ exp(x) over the edges of one source   (segments: source nodes)
+    normalisation   a_u / Σ a_u over the nodes of one query              (segments: queries)
+
+Each is computed twice, forward and backward: by the operation the model uses, and by a loop over segments that sums the
+rows of one segment after the other.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from xerte.api.model import Model
+from xerte.bench.record import Machine
+from xerte.bench.timing import Timing, Twin, measure
+from xerte.errors import InputError
+from xerte.evaluation.protocol import both_directions
+from xerte.forecaster import Queries
+from xerte.graph.inference_graph import InferenceGraph
+from xerte.model import XERTE
+from xerte.nn.propagation import Aggregation, entity_scores
+from xerte.segment import segment_normalise, segment_softmax, segment_sum
+from xerte.types import Split
+
+FORMAT = "xerte segment 1"
+FOLDER = Path("results") / "segment"
+PUBLISHED = {
+    "node scores": (11.75, 0.004),
+    "entity scores": (3.62, 0.026),
+    "softmax": (1.56, 0.017),
+    "normalisation": (0.000738, 0.000047),
+}
+"""The paper's seconds for a batch of ICEWS14: with an iterator, with a segment operation."""
+
+Operation = Callable[[Tensor], Tensor]
+Rows = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One operation on one flat array, and its loop."""
+
+    name: str
+    values: Tensor
+    segments: int
+    fast: Operation
+    slow: Operation
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One operation against its loop.
+
+    Attributes:
+        name: which.
+        rows, segments: how many numbers fall into how many segments.
+        seconds, loop_seconds: medians, forward.
+        forward, backward: the largest difference between the two, of result and gradient.
+    """
+
+    name: str
+    rows: int
+    segments: int
+    seconds: float
+    loop_seconds: float
+    forward: float
+    backward: float
+
+    @property
+    def times(self) -> float:
+        """How many times longer the loop takes."""
+        return self.loop_seconds / self.seconds
+
+
+@dataclass(frozen=True)
+class Segments:
+    """What was measured, where and how."""
+
+    dataset: str
+    questions: int
+    command: str
+    machine: Machine
+    operations: tuple[Compared, ...]
+
+    def write(self, file: Path) -> None:
+        """Keeps it as JSON, whole or not at all."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(file.name + ".part")
+        part.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        part.replace(file)
+
+    @staticmethod
+    def read(file: Path) -> "Segments":
+        """What a file keeps.
+
+        Raises:
+            InputError: it is no such file.
+        """
+        try:
+            body = json.loads(file.read_text("utf-8"))
+            if body.pop("format") != FORMAT:
+                raise ValueError
+            machine, operations = Machine(**body.pop("machine")), body.pop("operations")
+            return Segments(**body, machine=machine, operations=tuple(Compared(**one) for one in operations))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            raise InputError(f"{file} is no measurement of segment operations ({FORMAT})") from None
+
+
+def compare(model: Model, questions: int, command: str, budget: float = 4.0) -> Segments:
+    """Measures every operation on the graphs of the first questions of test.
+
+    Args:
+        model: a trained xERTE.
+        questions: how many make the batch.
+        command: what to type to do it again.
+        budget: seconds for each operation.
+
+    Raises:
+        InputError: the model is no xERTE.
+    """
+    net = model.forecaster
+    if not isinstance(net, XERTE):
+        raise InputError(f"{model.name} has no inference graphs: name the folder of a trained xERTE")
+    facts = both_directions(model.dataset.split(Split.TEST), model.dataset.relations)
+    queries = Queries.of(facts).to(model.device)[:questions]
+    with torch.no_grad():
+        jobs = jobs_of(net.infer(model.history, queries, net.seed), len(queries))
+    operations = tuple(_compared(job, model.device, budget) for job in jobs)
+    return Segments(model.dataset.name, len(queries), command, Machine.of(model.device), operations)
+
+
+def jobs_of(graph: InferenceGraph, questions: int) -> list[Job]:
+    """The four operations on the last step of finished graphs."""
+    nodes, step = graph.nodes, graph.steps[-1]
+    brought = torch.nonzero(step.target >= 0)[:, 0]
+    carried, target = step.contribution[brought].clone(), step.target[brought]
+    logits = step.attention.clamp(
+        min=1e-30
+    ).log()  # as good as those the attention was made from: softmax forgets a sum
+    arrived = segment_sum(carried, target, len(nodes))
+    last = torch.nonzero(arrived > 0)[:, 0]
+    score, query, entity = arrived[last], nodes.query[last], nodes.entity[last]
+    _, pair = torch.unique(query * (int(nodes.entity.max()) + 1) + entity, return_inverse=True)
+    count, pairs = len(nodes), int(pair.max()) + 1
+    by_entity, by_query = _by_entity(query, entity, pair, questions), lambda x: segment_normalise(x, query, questions)
+    return [
+        Job("node scores", carried, count, lambda x: segment_sum(x, target, count), loop_sum(target, count)),
+        Job("entity scores", score, pairs, by_entity, loop_sum(pair, pairs)),
+        Job(
+            "softmax", logits, count, lambda x: segment_softmax(x, step.source, count), loop_softmax(step.source, count)
+        ),
+        Job("normalisation", score, questions, by_query, loop_normalise(query, questions)),
+    ]
+
+
+def _by_entity(query: Tensor, entity: Tensor, pair: Tensor, questions: int) -> Operation:
+    """The model's own: nodes in a row per query, every entity's score where its first node stands; then by pair."""
+    order = torch.argsort(query, stable=True)
+    count = torch.bincount(query, minlength=questions)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order), device=order.device) - (torch.cumsum(count, 0) - count)[query[order]]
+    shape = (questions, int(count.max()))
+    there = torch.zeros(shape, dtype=torch.bool, device=query.device)
+    there[query, place] = True
+    names = torch.zeros(shape, dtype=torch.int64, device=query.device)
+    names[query, place] = entity
+    pairs = torch.full(shape, -1, device=query.device)
+    pairs[query, place] = pair
+
+    def operation(score: Tensor) -> Tensor:
+        rows = score.new_zeros(shape).index_put((query, place), score)
+        total, first = entity_scores(rows, names, there, Aggregation.SUM)
+        return total[first][torch.argsort(pairs[first])]
+
+    return operation
+
+
+def rows_of(segment: Tensor, segments: int) -> Rows:
+    """The rows of every segment."""
+    rows: Rows = [[] for _ in range(segments)]
+    for row, one in enumerate(segment.tolist()):
+        rows[one].append(row)
+    return rows
+
+
+def loop_sum(segment: Tensor, segments: int) -> Operation:
+    """Σ, segment by segment."""
+    rows = rows_of(segment, segments)
+    return lambda x: torch.stack([x[mine].sum() if mine else x.new_zeros(()) for mine in rows])
+
+
+def loop_softmax(segment: Tensor, segments: int) -> Operation:
+    """exp(x) / Σ exp(x), segment by segment."""
+    return _in_place(rows_of(segment, segments), lambda x: torch.softmax(x, 0))
+
+
+def loop_normalise(segment: Tensor, segments: int) -> Operation:
+    """x / Σ x, segment by segment; x where that is 0."""
+    return _in_place(rows_of(segment, segments), lambda x: x / torch.where(x.sum() > 0, x.sum(), 1))
+
+
+def _in_place(rows: Rows, of: Operation) -> Operation:
+    filled = [mine for mine in rows if mine]
+    back = torch.argsort(torch.tensor([row for mine in filled for row in mine]))
+    return lambda x: torch.cat([of(x[mine]) for mine in filled])[back.to(x.device)]
+
+
+def _compared(job: Job, device: torch.device, budget: float) -> Compared:
+    with torch.no_grad():
+        twin = Twin(lambda: job.slow(job.values), len(job.values), "a loop over segments")
+        work = lambda: job.fast(job.values)  # noqa: E731
+        timing: Timing = measure(job.name, work, len(job.values), "rows", twin, device, budget)
+    forward, backward = differences(job)
+    assert timing.twin_seconds is not None
+    return Compared(job.name, len(job.values), job.segments, timing.seconds, timing.twin_seconds, forward, backward)
+
+
+def differences(job: Job) -> tuple[float, float]:
+    """The largest difference between operation and loop: of the result, and of the gradient of Σ w · result."""
+    results, gradients = [], []
+    for operation in (job.fast, job.slow):
+        values = job.values.detach().clone().requires_grad_()
+        result = operation(values)
+        weight = torch.linspace(-1, 1, len(result), device=values.device)
+        (gradient,) = torch.autograd.grad((weight * result).sum(), values)
+        results.append(result.detach())
+        gradients.append(gradient)
+    return tuple(float((fast - slow).abs().max()) for fast, slow in (results, gradients))  # type: ignore[return-value]
+
+
+def page(root: Path) -> str:
+    """The generated part of docs/paper-results.md: every measurement beside the paper's."""
+    files = sorted((root / FOLDER).glob("*.json"))
+    if not files:
+        return "not run yet"
+    return "\n\n".join(_table(Segments.read(file)) for file in files)
+
+
+def _table(measured: Segments) -> str:
+    lines = [
+        "| computation | rows | segments | loop | segment operation | times | paper: loop | operation | times |",
+        "|---|" + "--:|" * 8,
+    ]
+    for one in measured.operations:
+        slow, fast = PUBLISHED[one.name]
+        ours = f"{one.loop_seconds:.6f} s | {one.seconds:.6f} s | {one.times:,.0f}"
+        lines.append(
+            f"| {one.name} | {one.rows:,} | {one.segments:,} | {ours} | {slow} s | {fast} s | {slow / fast:,.0f} |"
+        )
+    worst = max(max(one.forward, one.backward) for one in measured.operations)
+    machine = measured.machine
+    where = f"{machine.device} ({machine.processor}), {machine.commit[:10]}"
+    asked = f"{measured.questions} questions of {measured.dataset}, {where}: `{measured.command}`."
+    same = f"The largest difference between the two, forward or backward, is {worst:.1e}."
+    return "\n".join([*lines, "", f"{asked} {same}"])
+
+
+PARTS: Mapping[str, Callable[[Path], str]] = {"paper-segment": page}
