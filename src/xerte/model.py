@@ -18,15 +18,13 @@ from xerte.graph.sampler import Sampler
 from xerte.nn.attention import AttentionTables, EdgeRows
 from xerte.nn.encoding import EncodedParts, NodeEncoding
 from xerte.nn.initial import xavier_normal
-from xerte.nn.layers import FixedClocks, Layer, Prepared, fresh_vectors, prepare
+from xerte.nn.layers import KnownClocks, Layer, Prepared, fresh_vectors, prepare
 from xerte.nn.loss import Loss, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
 from xerte.segment import segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 _LOW = 0xFFFFFFFF
-_CLOCKS = 1 << 14
-"""Up to so many clock times are encoded whether they occur or not, where sizes are fixed."""
 
 
 class XERTE(nn.Module):
@@ -96,7 +94,8 @@ class XERTE(nn.Module):
         attended = torch.zeros_like(slots.key)
         live = torch.ones_like(slots.key, dtype=torch.bool)
         hidden = query = self._query_vectors(queries)
-        prepared, fixed_clocks = self._prepared(), self._clocks(history) if fixed else None
+        prepared = self._prepared()
+        known = self._clocks(history) if fixed or prepared.parts else None
         score = hidden.new_ones(num_queries)
         scores = [score]
         steps: list[Step] = []
@@ -106,7 +105,7 @@ class XERTE(nn.Module):
             # Sample prior edges of the attended nodes; look up their targets, or embed them.
             edges = self._sample(history, slots, attended, live, queries, extend(noise, step), fixed)
             key = torch.where(edges.there, slots.keys(edges.entity, edges.time), NOBODY)
-            vectors, edge_vector = self._embed(hidden, slots, key, edges, step, prepared, fixed_clocks)
+            vectors, edge_vector = self._embed(hidden, slots, key, edges, step, prepared, known, fixed)
 
             # Attend: a softmax over the prior edges of each attended node (Eq. 1, 2).
             features = query if s.query_features is QueryFeatures.INITIAL else hidden[:num_queries]
@@ -171,11 +170,9 @@ class XERTE(nn.Module):
         self._kept = None
         return super().train(mode)
 
-    def _clocks(self, history: TemporalIndex) -> FixedClocks:
+    def _clocks(self, history: TemporalIndex) -> KnownClocks:
         """The clock times that edges can have, where there are not too many."""
-        if self.settings.clock is Clock.ABSOLUTE:
-            return FixedClocks(history.moments if len(history.moments) <= _CLOCKS else None)
-        return FixedClocks(None if history.ages is None else -history.ages.flip(0))
+        return KnownClocks(history.ages if self.settings.clock is Clock.RELATIVE else history.few_moments)
 
     def _query_vectors(self, queries: Queries) -> Tensor:
         """h⁰ of the query nodes [Q, d]."""
@@ -228,7 +225,8 @@ class XERTE(nn.Module):
         edges: Sampled,
         step: int,
         prepared: Prepared,
-        fixed: FixedClocks | None,
+        known: KnownClocks | None,
+        fixed: bool,
     ) -> tuple[Tensor, Tensor]:
         """Vectors of all targets: those of nodes in the graph, then new ones, and every edge's row among them.
 
@@ -238,7 +236,7 @@ class XERTE(nn.Module):
         found = slots.find(key)
         row = slots.rows(found)
         clock = self._clock(edges.time, slots.query_time[:, None])
-        if fixed is not None:
+        if fixed:
             own = torch.arange(key.numel(), device=key.device).view_as(key)
             nodes = edges.entity.flatten(), clock.flatten()
             place = torch.where(found >= 0, row, len(hidden) + own)
@@ -250,7 +248,7 @@ class XERTE(nn.Module):
             pair, which = torch.unique(pairs.flatten().index_select(0, absent), return_inverse=True)
             nodes = pair >> 32, (pair & _LOW) + least
             place = row.clamp(min=0).flatten().index_copy(0, absent, len(hidden) + which).view_as(row)
-        fresh = fresh_vectors(self.encoding, self._layers()[: step - 1], *nodes, prepared, fixed)
+        fresh = fresh_vectors(self.encoding, self._layers()[: step - 1], *nodes, prepared, known, fixed)
         return torch.cat([hidden, fresh]), place
 
     def _attend(

@@ -110,19 +110,23 @@ class TemporalIndex:
         return self._keys if worth or "_keys" in self.__dict__ else None
 
     @cached_property
-    def moments(self) -> Tensor:
-        """All times at which there may be a fact, ascending; int64."""
+    def few_moments(self) -> Tensor | None:
+        """All times at which there may be a fact, ascending, int64; None: too many, or too many facts to look."""
+        if self.num_positions > _KEYED:
+            return None
         columns = [self.base["time"]] + ([] if self.overlay is None else [self.overlay["time"]])
-        moments: Tensor = torch.unique(torch.cat(columns))
-        return moments.long()
+        moments: Tensor = torch.unique(torch.cat(columns)).long()
+        return moments if len(moments) <= _GRID else None
 
     @cached_property
     def ages(self) -> Tensor | None:
-        """Every time distance between two facts, ascending from 0, where times lie on a grid; None: too many."""
-        moments = self.moments.numpy(force=True)
+        """t' - t of any two facts' times, t' before t, ascending to 0, where times lie on a grid; None: too many."""
+        if self.few_moments is None:
+            return None
+        moments = self.few_moments.numpy(force=True)
         step = max(1, int(np.gcd.reduce(np.diff(moments)))) if len(moments) > 1 else 1
         span = int(moments[-1] - moments[0]) if len(moments) else 0
-        return torch.arange(0, span + 1, step, device=self.device) if span // step < _GRID else None
+        return torch.arange(-span, 1, step, device=self.device) if span // step < _GRID else None
 
     @property
     def num_edges(self) -> int:

@@ -87,7 +87,7 @@ class Sampler:
         Returns:
             Positions in the history, int64 [n, width], latest first; -1 where there is no edge.
         """
-        if not history.num_positions:
+        if not history.num_positions or not len(entity):
             return torch.full((len(entity), self.width), -1, device=entity.device)
         position = self._draw(history, entity, time, noise, fixed)
         if self.same_relation:
@@ -110,7 +110,7 @@ class Sampler:
         if self.replacement:
             return self._with_replacement(start, stop, noise)
         nodes = (entity, time, start, stop, noise)
-        if fixed and race.use_kernels(history):
+        if race.use_kernels(history):
             weights, sizes = (self.strategy, self.scale, _FLOOR), (4 * self.size, self.draws)
             return race.first(race.arrivals(history, *weights, *sizes, nodes, self._bands(time)), self.size)
         if fixed:

@@ -1,7 +1,7 @@
 """The layers of the model, and the vectors of nodes that a step meets for the first time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -43,10 +43,37 @@ class Prepared:
         tables: of attention, for every step.
         parts: before and behind the first dense layer, the entities' part of h⁰ for all entities, and the matrix that
             makes the clock's part of Φ; empty where it was not made.
+        clocks: the clock's parts of all times in a table, made when first asked for; by the table and the layer.
     """
 
     tables: list[RelationTables]
     parts: tuple[tuple[Tensor, Tensor], ...] = ()
+    clocks: dict[tuple[int, int], Tensor | None] = field(default_factory=dict)
+
+    def encoded(
+        self, encoding: NodeEncoding, level: int, entity: Tensor, clock: Tensor, known: Tensor | None
+    ) -> Tensor:
+        """h⁰ (level 0), or what the first dense layer makes of it (1), where all entities are encoded already.
+
+        Args:
+            encoding: of h⁰.
+            level: which of the two.
+            entity, clock: the nodes [n].
+            known: clock times, ascending, to be encoded all and for good.
+        """
+        rows, weight = self.parts[level]
+        if encoding.pairwise:
+            own = torch.arange(len(entity), device=entity.device)
+            return EncodedParts(rows, encoding.clocks(clock, entity, weight)).sum(entity, own)
+        if known is not None and len(known):
+            place = torch.searchsorted(known, clock).clamp_(max=len(known) - 1)
+            if bool((known.index_select(0, place) == clock).all()):
+                key = (known.data_ptr(), level)
+                if key not in self.clocks:
+                    self.clocks[key] = encoding.clocks(known, None, weight)
+                return EncodedParts(rows, self.clocks[key]).sum(entity, place)
+        distinct, place = torch.unique(clock, return_inverse=True)
+        return EncodedParts(rows, encoding.clocks(distinct, None, weight)).sum(entity, place)
 
 
 def prepare(
@@ -73,8 +100,8 @@ def prepare(
 
 
 @dataclass(frozen=True)
-class FixedClocks:
-    """How clock times are encoded where no size may depend on them: all that can occur, or else each for itself."""
+class KnownClocks:
+    """All clock times that can occur, ascending; None where they are too many, and each is encoded for itself."""
 
     clocks: Tensor | None
 
@@ -91,7 +118,8 @@ def fresh_vectors(
     entity: Tensor,
     clock: Tensor,
     prepared: Prepared,
-    fixed: FixedClocks | None = None,
+    known: KnownClocks | None,
+    fixed: bool,
 ) -> Tensor:
     """Vectors of nodes that were not there before: h⁰ through the layers so far; entity, clock [n] -> [n, d].
 
@@ -102,22 +130,20 @@ def fresh_vectors(
         layers: those of the steps before.
         entity, clock: the nodes.
         prepared: what is at hand already.
-        fixed: where no size may depend on what the nodes are.
+        known: the clock times that nodes can have, where that is known.
+        fixed: let no size depend on what the nodes are.
     """
-    own = torch.arange(len(entity), device=entity.device)
-    if encoding.pairwise:
-        clocks, moment = clock, own
-    else:
-        clocks, moment = torch.unique(clock, return_inverse=True) if fixed is None else fixed.rows(clock)
     if prepared.parts:
-        rows, weight = prepared.parts[min(1, len(layers))]
-        fresh = EncodedParts(rows, encoding.clocks(clocks, entity, weight)).sum(entity, moment)
+        fresh = prepared.encoded(encoding, min(1, len(layers)), entity, clock, known.clocks if known else None)
     else:
-        entities, place = entity, own
-        if fixed is None:
+        own = torch.arange(len(entity), device=entity.device)
+        entities, place, clocks, moment = entity, own, clock, own
+        if not fixed:
             entities, place = torch.unique(entity, return_inverse=True)
         elif len(entity) > len(encoding.entity):
             entities, place = own[: len(encoding.entity)], entity
+        if not encoding.pairwise:
+            clocks, moment = known.rows(clock) if fixed and known else torch.unique(clock, return_inverse=True)
         parts: EncodedParts = encoding(entities, clocks, entity)
         fresh = (parts.through(layers[0].linear) if layers else parts).sum(place, moment)
     if layers:
