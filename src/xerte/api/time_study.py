@@ -17,6 +17,8 @@ from xerte.experiment.trace import commit, device_name
 from xerte.explanation.named import Graph
 from xerte.types import Split
 
+_EQUAL = 1e-6
+
 
 @dataclass(frozen=True)
 class Interaction:
@@ -46,7 +48,7 @@ class Recency:
 
     Attributes:
         pairs: how many were compared.
-        later: the share of them in which the later one has more, equal ones counting half; 0.5 is no preference. None
+        later: the share of them in which the later one has more, ones equal to six digits counting half; 0.5 is no preference. None
             where there is nothing to compare.
     """
 
@@ -61,7 +63,8 @@ class Recency:
             for (time, attention), (other_time, other) in itertools.combinations(group, 2):
                 if time != other_time:
                     more = attention - other if time > other_time else other - attention
-                    found.append(0.5 if more == 0 else float(more > 0))
+                    equal = abs(more) <= _EQUAL * max(attention, other)
+                    found.append(0.5 if equal else float(more > 0))
         return Recency(len(found), sum(found) / len(found) if found else None)
 
 
