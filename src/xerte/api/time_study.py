@@ -48,8 +48,8 @@ class Recency:
 
     Attributes:
         pairs: how many were compared.
-        later: the share of them in which the later one has more, ones equal to six digits counting half; 0.5 is no preference. None
-            where there is nothing to compare.
+        later: the share of them in which the later one has more, those equal to six digits counting half; 0.5 is no
+            preference. None where there is nothing to compare.
     """
 
     pairs: int

@@ -122,7 +122,17 @@ def segment(
     for one in found.operations:
         slow, fast = PUBLISHED[one.name]
         ours = (f"{one.loop_seconds:.6f}", f"{one.seconds:.6f}", f"{one.times:,.0f}")
-        rows.append((one.name, *ours, f"{one.forward:.0e}", f"{one.backward:.0e}", slow, fast, f"{slow / fast:,.0f}"))
+        rows.append(
+            (
+                one.name,
+                *ours,
+                f"{one.forward:.0e}",
+                f"{one.backward:.0e}",
+                f"{slow:g}",
+                f"{fast:g}",
+                f"{slow / fast:,.0f}",
+            )
+        )
     columns = ("loop, s", "operation, s", "times", "differ, forward", "backward", "paper: loop", "operation", "times")
     print_table(f"{found.questions} questions of {found.dataset}, {found.machine.device}", ("", *columns), rows)
 
