@@ -5,8 +5,7 @@ from typing import Any
 
 from xerte.bench.growth import Growth
 from xerte.errors import InputError
-
-_STYLE: dict[Any, Any] = {"svg.hashsalt": "xerte", "svg.fonttype": "none", "font.size": 8, "font.family": "sans-serif"}
+from xerte.experiment.figures import plotting
 
 
 def draw(grown: Growth, file: Path) -> None:
@@ -15,17 +14,10 @@ def draw(grown: Growth, file: Path) -> None:
     Raises:
         InputError: matplotlib is not installed, or the file cannot be written or ends in no suffix it can write.
     """
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise InputError("plots need matplotlib: pip install 'xerte[bench]'") from None
     if file.suffix not in (".svg", ".png"):
         raise InputError(f"{file} does not end in .svg or .png")
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     events = [row["events"] for row in grown.sizes]
-    with mpl.rc_context(_STYLE):
+    with plotting() as plt:
         figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
         for axis, (title, curves) in zip(axes, _panels(grown).items(), strict=True):
             for mark, (label, values) in zip("os^", curves.items(), strict=False):

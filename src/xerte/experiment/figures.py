@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,24 @@ if TYPE_CHECKING:
 FOLDER = Path("docs") / "figures"
 _STYLE: dict[Any, Any] = {"svg.hashsalt": "xerte", "svg.fonttype": "none", "font.size": 8, "font.family": "sans-serif"}
 _MARKS = "os^D"
+
+
+@contextmanager
+def plotting() -> Iterator[Any]:
+    """`matplotlib.pyplot` in this project's style, whose files are the same bytes whenever they show the same.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise InputError("plots need matplotlib: pip install 'xerte[bench]'") from None
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    with mpl.rc_context(_STYLE):
+        yield plt
 
 
 @dataclass(frozen=True)
@@ -68,16 +87,9 @@ class Figure:
         Raises:
             InputError: matplotlib is not installed.
         """
-        try:
-            import matplotlib as mpl
-        except ImportError:
-            raise InputError("plots need matplotlib: pip install 'xerte[bench]'") from None
-        mpl.use("Agg")
-        from matplotlib import pyplot as plt
-
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{self.name}.svg"
-        with mpl.rc_context(_STYLE):
+        with plotting() as plt:
             count = len(self.panels)
             figure, axes = plt.subplots(1, count, figsize=(3.2 * count, 2.6), layout="constrained", squeeze=False)
             for axis, panel in zip(axes[0], self.panels, strict=True):
