@@ -22,7 +22,9 @@ class Sampling(StrEnum):
 
 
 _FLOOR = 1e-9
-_FEW = 12
+_FIRST = 12
+_FEW = 64
+"""So few nodes race whether they have more edges than are wanted or not."""
 _SHELLS = 5
 _ROWS = 1024
 """Nodes that race at once on a CPU: what they need stays in its caches."""
@@ -113,7 +115,7 @@ class Sampler:
         if race.use_kernels(history):
             weights, sizes = (self.strategy, self.scale, _FLOOR), (4 * self.size, self.draws)
             return race.first(race.arrivals(history, *weights, *sizes, nodes, self._bands(time)), self.size)
-        if fixed:
+        if fixed or len(entity) <= _FEW:
             return self._race(history, *nodes, fixed)
         drawn = _latest(start, stop, self.size)  # all there are, where they are few
         contested = torch.nonzero(stop - start > self.size)[:, 0]
@@ -158,7 +160,7 @@ class Sampler:
             among_all, _ = self._with_stream(history, nodes, position, arrival, self.draws)
             return torch.where(contested[:, None], among_all, winner)
         row, last = torch.nonzero(contested)[:, 0], time_in[:, -1]
-        for draws in (_FEW, self.draws):  # most rows are settled by a few arrivals
+        for draws in (_FIRST, self.draws):  # most rows are settled by a few arrivals
             if not len(row):
                 break
             some = tuple(column.index_select(0, row) for column in nodes)
