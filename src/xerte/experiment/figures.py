@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 FOLDER = Path("docs") / "figures"
 _STYLE: dict[Any, Any] = {"svg.hashsalt": "xerte", "svg.fonttype": "none", "font.size": 8, "font.family": "sans-serif"}
-_MARKS = "os^D"
+_MARKS, _COLOURS = "os^D", ("#0072b2", "#d55e00", "#009e73", "#7f7f7f")  # told apart by everybody, and in grey
+_FEW = 6
+"""So many places are all named on the axis."""
 
 
 @contextmanager
@@ -91,7 +93,9 @@ class Figure:
         file = folder / f"{self.name}.svg"
         with plotting() as plt:
             count = len(self.panels)
-            figure, axes = plt.subplots(1, count, figsize=(3.2 * count, 2.6), layout="constrained", squeeze=False)
+            figure, axes = plt.subplots(
+                1, count, figsize=(max(4.4, 3.2 * count), 2.6), layout="constrained", squeeze=False
+            )
             for axis, panel in zip(axes[0], self.panels, strict=True):
                 _draw(axis, panel)
             figure.savefig(file, metadata={"Date": None, "Description": f"drawn from {self.digest}"})
@@ -111,18 +115,26 @@ def _draw(axis: "Axes", panel: Panel) -> None:
         if words:
             wide = 0.8 / len(panel.curves)
             left = [at - 0.4 + (place + 0.5) * wide for at in range(len(curve.x))]
-            axis.bar(left, curve.y, wide, label=curve.label)
+            bars = axis.bar(left, curve.y, wide, label=curve.label, color=_COLOURS[place])
+            axis.bar_label(bars, fmt="%.1f", fontsize=5, padding=1)
         else:
-            axis.plot(curve.x, curve.y, marker=mark, markersize=4, linewidth=1.2, label=curve.label)
+            axis.plot(
+                curve.x, curve.y, marker=mark, markersize=4, linewidth=1.2, label=curve.label, color=_COLOURS[place]
+            )
     if words:
         axis.set_xticks(range(len(panel.curves[0].x)), [str(word) for word in panel.curves[0].x])
-        axis.margins(y=0.25)
+        axis.margins(y=0.3)
+    elif len(panel.curves[0].x) <= _FEW:
+        axis.set_xticks(panel.curves[0].x)
+    if panel.y.startswith("seconds"):
+        axis.set_ylim(bottom=0)
+    axis.set_axisbelow(True)
     axis.set_title(panel.title, fontsize=9)
     axis.set_xlabel(panel.x)
     axis.set_ylabel(panel.y)
     axis.grid(axis="y", alpha=0.3, linewidth=0.5)
     if len(panel.curves) > 1:
-        axis.legend(fontsize=7, frameon=False)
+        axis.legend(fontsize=7, frameon=False, ncols=2)
 
 
 def _update(root: Path) -> Figure | None:
