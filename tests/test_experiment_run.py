@@ -78,6 +78,7 @@ def test_an_experiment_is_trained_judged_and_not_repeated(here: Path, monkeypatc
         patch.setattr(Trainer, "run", lambda *_: pytest.fail("trained again"))
         told = call("run", "experiments/world/last.toml", "experiments", "--device", "cpu").stdout
         assert told.count("done before: results/world-") == 2
+        assert told.count("-seed4.json; to let it count, add 4 to seeds in experiments/world/") == 2
         # A trace that was removed is judged anew, without training.
         files[1].unlink()
         assert call("run", "experiments", "--device", "cpu").exit_code == 0

@@ -72,7 +72,8 @@ def run(
             if ran[-1].outcome is Outcome.STOPPED:
                 break
             if not as_json:
-                print_text(f"{ran[-1].outcome}: {ran[-1].file}")
+                hint = "" if number in one.seeds else f"; to let it count, add {number} to seeds in {file}"
+                print_text(f"{ran[-1].outcome}: {ran[-1].file}{hint}")
     finished = [one for one in ran if one.outcome is not Outcome.STOPPED]
     if as_json:
         print_json([_as_json(one) for one in ran])
