@@ -259,7 +259,7 @@ def test_forecast_says_what_one_should_know(mine: str) -> None:
         (("?", "visits", "2024-01-10"), "a question has '?' for either"),
         (("Ann", "visits"), "give either SUBJECT RELATION TIME"),
         (("Ann", "visits", "2024-01-10", "--model", "recurrance"), "did you mean recurrence?"),
-        (("Ann", "visits", "2024-01-10", "--model", "gpt"), "known are recurrence, oracle"),
+        (("Ann", "visits", "2024-01-10", "--model", "gpt"), "known are xerte, recurrence, oracle, transe"),
         (("Ann", "visits", "2024-01-10", "--model", "oracle"), "the oracle knows the rules of the embedded world only"),
         (("Ann", "visits", "2024-01-10", "--out", "a.csv"), "--out belongs to --queries"),
     ],

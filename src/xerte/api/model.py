@@ -63,6 +63,8 @@ class Model:
         device: str = "cpu",
         facts: Mapping[str, Any] | None = None,
     ) -> None:
+        if isinstance(forecaster, torch.nn.Module):
+            forecaster.eval()
         self.forecaster, self.dataset, self.prepare_s = forecaster, dataset, prepare_s
         self.device, self.facts = choose_device(device), dict(facts or {})
         self.source = forecaster.name  # what to type to have it again

@@ -53,7 +53,7 @@ def run(
     between machines and days, seconds may not. The floor is what the operations and bytes of a batch must cost.
 
     \b
-    xerte bench
+    xerte bench run
     xerte bench icews14 --model runs/icews14-paper --device cuda
     xerte bench --quick --against results/bench
     """

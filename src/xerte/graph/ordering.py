@@ -39,7 +39,8 @@ def sorted_segments(
         subject -= np.int32(first)
         earliest = time.min() if len(time) else np.int32(0)
         by_edge = [(object, num_entities), (relation, 2 * num_relations)]
-        order = stable_order([*by_edge, (time - earliest, _bound(time, earliest)), (subject, last - first)])
+        age = time.astype(np.int64) - int(earliest)  # an int32 would run over
+        order = stable_order([*by_edge, (age, _bound(time, earliest)), (subject, last - first)])
         start = int(stop[first - 1]) if first else 0
         here = slice(start, start + len(order))
         for name, column in (("relation", relation), ("object", object), ("time", time), ("fact", fact)):
