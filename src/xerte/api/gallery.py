@@ -25,7 +25,7 @@ from xerte.explanation.sentences import default_teller, sentence, when
 FORMAT = "xerte gallery 1"
 PAPER = ("Catherine Ashton", "Make a visit", "2014-11-09")
 SHOWN = ("visits", "rejects accusation of", "condemns", "threatens", "freezes assets of")
-"""Rules of the world: one hop, a reply, two hops, two hops that the model shortens, three hops."""
+"""Rules of the world: one hop, a reply, two hops, two hops with a shorter way beside them, three hops."""
 MOST = 6
 _LEAST = 0.0005
 """Less attention than that rounds to 0.0 %."""
