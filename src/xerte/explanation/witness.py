@@ -1,7 +1,7 @@
 """The witness: one question's finished inference graph, read for one answer, in names and dates."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import torch
@@ -49,14 +49,18 @@ class Witness:
         self._entity: list[int] = graph.nodes.entity.tolist()
         self._time: list[int] = graph.nodes.time.tolist()
         self._date = cache(dataset.calendar.format)
-        self._seen = list(_seen(graph, query, answer))
         self._heaviest: dict[int, Seen] = {}
         self._share: dict[int, float] = {}
-        for edge in self._seen:
-            if edge.fact >= 0 and edge.share > 0:
+        for edge in _seen(graph, query, answer, carrying=True):
+            if edge.fact >= 0:
                 self._share[edge.fact] = self._share.get(edge.fact, 0.0) + edge.share
                 if edge.fact not in self._heaviest or edge.share > self._heaviest[edge.fact].share:
                     self._heaviest[edge.fact] = edge
+
+    @cached_property
+    def _seen(self) -> list[Seen]:
+        """Every edge of the question, step by step: a graph shows them, evidence needs only those that carried some."""
+        return list(_seen(self._graph, self._query, self._answer))
 
     def evidence(self) -> tuple[Fact, ...]:
         """Every fact that carried some of the score, heaviest first; told as its heaviest edge came to it."""
@@ -157,10 +161,11 @@ class Witness:
         return when(time, self._data.calendar.tick is not Tick.STEP)
 
 
-def _seen(graph: InferenceGraph, query: int, answer: int) -> Iterator[Seen]:
-    """Every edge of the question, step by step, with its share of the answer's score."""
+def _seen(graph: InferenceGraph, query: int, answer: int, carrying: bool = False) -> Iterator[Seen]:
+    """Every edge of the question, or every one that carried some, by step, with its share of the answer's score."""
     for number, (step, share) in enumerate(zip(graph.steps, edge_shares(graph, query, answer), strict=True), start=1):
-        mine = torch.nonzero(graph.nodes.query.index_select(0, step.source) == query)[:, 0]
+        mine = graph.nodes.query.index_select(0, step.source) == query
+        mine = torch.nonzero(mine & (share > 0) if carrying else mine)[:, 0]
         ids = (step.source, step.target, step.relation, step.entity, step.time, step.fact)
         numbers = (step.attention, step.contribution, step.kept, share)
         columns = [column.index_select(0, mine).tolist() for column in (*ids, *numbers)]
