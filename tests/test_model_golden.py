@@ -76,7 +76,7 @@ FOUR_FACTS_QUERY = (0, 0, 3)
         ({"steps": 1, "aggregation": "mean"}, {1: 1 / 4, 2: 1 / 4}),
         # The self-loop is a fifth edge: 1/5 each.
         ({"steps": 1, "self_loop": True}, {0: 1 / 5, 1: 2 / 5, 2: 2 / 5}),
-        # All tie: of four edges the three latest stay, (e2, t2), (e1, t2), (e1, t1).
+        # All tie: of four edges in the order of time the three earliest stay, (e2, t0), (e1, t1), (e1, t2).
         ({"steps": 1, "k": 3}, {1: 2 / 3, 2: 1 / 3}),
         # (e1, t2) leads on to (e0, t1), (e2, t2) to (e0, t0); (e1, t1) and (e2, t0) are the first of their entity.
         # 1/4 each; what the dead ends held is gone when the rest is divided by its sum: 1/2 each.
@@ -90,9 +90,9 @@ FOUR_FACTS_QUERY = (0, 0, 3)
         ({"steps": 2, "self_loop": True}, {0: 0.24, 1: 0.38, 2: 0.38}),
         ({"steps": 2, "self_loop": True, "aggregation": "mean"}, {0: 0.08, 1: 0.19, 2: 0.19}),
         # K = 4. Step 1 drops the last of five ties, the self-loop: 1/4 for each of the four neighbours. Step 2 has two
-        # edges of 1/4, the self-loops of the dead ends, and four of 1/8, of which those of (e2, t2), which joined
-        # before (e1, t2), stay: to (e0, t0) and its self-loop. They sum to 3/4.
-        ({"steps": 2, "self_loop": True, "k": 4}, {0: 1 / 6, 1: 1 / 3, 2: 1 / 6 + 1 / 3}),
+        # edges of 1/4, the self-loops of the dead ends, and four of 1/8, of which those of (e1, t2), which joined
+        # before (e2, t2), stay: to (e0, t1) and its self-loop. They sum to 3/4.
+        ({"steps": 2, "self_loop": True, "k": 4}, {0: 1 / 6, 1: 1 / 6 + 1 / 3, 2: 1 / 3}),
     ],
 )
 def test_four_facts_with_uniform_attention(

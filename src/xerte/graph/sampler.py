@@ -87,7 +87,7 @@ class Sampler:
             fixed: let no size depend on what is found, at the price of work that is thrown away.
 
         Returns:
-            Positions in the history, int64 [n, width], latest first; -1 where there is no edge.
+            Positions in the history, int64 [n, width], earliest first; -1 where there is no edge.
         """
         if not history.num_positions or not len(entity):
             return torch.full((len(entity), self.width), -1, device=entity.device)
@@ -98,7 +98,7 @@ class Sampler:
             there = rank >= 0
             of_relation = history.by_relation(rank.clamp(min=0).flatten()).view_as(rank)
             position = torch.cat([position, torch.where(there, of_relation, -1)], dim=1)
-        position = torch.sort(position, dim=1, descending=True).values
+        position = torch.sort(position, dim=1).values
         if self.same_relation:
             again = torch.nn.functional.pad(position[:, 1:] == position[:, :-1], (1, 0))
             position = torch.where(again, -1, position)
