@@ -195,6 +195,23 @@ def test_forecast_is_infer_with_the_models_seed() -> None:
         assert_same(forecast.graph, query, model.infer(history, asked, 11), query)
 
 
+def test_what_is_kept_of_one_history_is_not_used_for_another() -> None:
+    """Tables of times are kept between forecasts; histories of other spans, added facts and changed weights come by."""
+    rng = random.Random(1)
+    model = make_model(SETTINGS[0]).eval()
+    for length in (9, 3, 7, 2, 9, 5) * 4:
+        times = range(9 - length, 9, 1 + length % 2)
+        facts = sorted({(rng.randrange(E), rng.randrange(R), rng.randrange(E), rng.choice(times)) for _ in range(40)})
+        history, asked = build(facts), queries_of([(rng.randrange(E), 1, 9), (rng.randrange(E), 0, 8)])
+        late = [fact for fact in [(0, 0, 1, 0), (2, 1, 3, 8)] if fact not in facts]
+        for one in (history, history.with_facts(Facts.of(late))):
+            fresh = make_model(SETTINGS[0]).eval()
+            fresh.load_state_dict(model.state_dict())
+            torch.testing.assert_close(model.forecast(one, asked).scores, fresh.forecast(one, asked).scores)
+        with torch.no_grad():
+            model.encoding.entity.mul_(1.01)
+
+
 @pytest.mark.parametrize("self_loop", [True, False])
 @pytest.mark.parametrize("facts", [[], [(0, 0, 1, 3), (1, 0, 0, 4)]])
 def test_no_prior_facts_is_no_failure(facts: list[Fact], self_loop: bool) -> None:

@@ -111,11 +111,10 @@ class TemporalIndex:
 
     @cached_property
     def few_moments(self) -> Tensor | None:
-        """All times at which there may be a fact, ascending, int64; None: too many, or too many facts to look."""
-        if self.num_positions > _KEYED:
+        """All times of facts, ascending, int64; None: too many, or it is not worth to look (many facts, an overlay)."""
+        if self.num_positions > _KEYED or self.overlay is not None:
             return None
-        columns = [self.base["time"]] + ([] if self.overlay is None else [self.overlay["time"]])
-        moments: Tensor = torch.unique(torch.cat(columns)).long()
+        moments: Tensor = torch.unique(self.base["time"]).long()
         return moments if len(moments) <= _GRID else None
 
     @cached_property

@@ -43,12 +43,12 @@ class Prepared:
         tables: of attention, for every step.
         parts: before and behind the first dense layer, the entities' part of h⁰ for all entities, and the matrix that
             makes the clock's part of Φ; empty where it was not made.
-        clocks: the clock's parts of all times in a table, made when first asked for; by the table and the layer.
+        clocks: before and behind that layer, the last table of clock times that was asked for, and their parts of h⁰.
     """
 
     tables: list[RelationTables]
     parts: tuple[tuple[Tensor, Tensor], ...] = ()
-    clocks: dict[tuple[int, int], Tensor | None] = field(default_factory=dict)
+    clocks: dict[int, tuple[Tensor, Tensor | None]] = field(default_factory=dict)
 
     def encoded(
         self, encoding: NodeEncoding, level: int, entity: Tensor, clock: Tensor, known: Tensor | None
@@ -68,10 +68,10 @@ class Prepared:
         if known is not None and len(known):
             place = torch.searchsorted(known, clock).clamp_(max=len(known) - 1)
             if bool((known.index_select(0, place) == clock).all()):
-                key = (known.data_ptr(), level)
-                if key not in self.clocks:
-                    self.clocks[key] = encoding.clocks(known, None, weight)
-                return EncodedParts(rows, self.clocks[key]).sum(entity, place)
+                kept = self.clocks.get(level)
+                if kept is None or kept[0] is not known:
+                    kept = self.clocks[level] = known, encoding.clocks(known, None, weight)
+                return EncodedParts(rows, kept[1]).sum(entity, place)
         distinct, place = torch.unique(clock, return_inverse=True)
         return EncodedParts(rows, encoding.clocks(distinct, None, weight)).sum(entity, place)
 
