@@ -95,7 +95,7 @@ class XERTE(nn.Module):
         live = torch.ones_like(slots.key, dtype=torch.bool)
         hidden = query = self._query_vectors(queries)
         prepared = self._prepared()
-        known = self._clocks(history) if fixed or prepared.parts else None
+        known = self._clocks(history, fixed) if fixed or prepared.parts else None
         score = hidden.new_ones(num_queries)
         scores = [score]
         steps: list[Step] = []
@@ -170,8 +170,10 @@ class XERTE(nn.Module):
         self._kept = None
         return super().train(mode)
 
-    def _clocks(self, history: TemporalIndex) -> KnownClocks:
-        """The clock times that edges can have, where there are not too many."""
+    def _clocks(self, history: TemporalIndex, certain: bool) -> KnownClocks:
+        """The clock times that edges can have, where there are not too many; added facts may have others."""
+        if certain and history.overlay is not None:
+            return KnownClocks(None)
         return KnownClocks(history.ages if self.settings.clock is Clock.RELATIVE else history.few_moments)
 
     def _query_vectors(self, queries: Queries) -> Tensor:

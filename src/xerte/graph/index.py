@@ -68,6 +68,7 @@ class TemporalIndex:
         most = int((stop - start).max()) if len(start) else 0
         self._halvings = most.bit_length()
         self._looked_up = 0
+        self._changed_from: TemporalIndex | None = None
 
     @staticmethod
     def build(
@@ -111,8 +112,10 @@ class TemporalIndex:
 
     @cached_property
     def few_moments(self) -> Tensor | None:
-        """All times of facts, ascending, int64; None: too many, or it is not worth to look (many facts, an overlay)."""
-        if self.num_positions > _KEYED or self.overlay is not None:
+        """All times of facts, ascending, int64; None: too many, or too many facts to look. Added facts do not count."""
+        if self._changed_from is not None:
+            return self._changed_from.few_moments
+        if self.num_positions > _KEYED:
             return None
         moments: Tensor = torch.unique(self.base["time"]).long()
         return moments if len(moments) <= _GRID else None
@@ -249,7 +252,9 @@ class TemporalIndex:
         stop_of_touched = num_base + num_before + torch.cumsum(length, 0)
         start, stop = self.segment_start.clone(), self.segment_stop.clone()
         start[entity], stop[entity] = stop_of_touched - length, stop_of_touched
-        return TemporalIndex(self.base, fresh, start, stop, self.num_relations, self.num_facts + len(added))
+        supposed = TemporalIndex(self.base, fresh, start, stop, self.num_relations, self.num_facts + len(added))
+        supposed._changed_from = self
+        return supposed
 
     def arrays(self) -> dict[str, npt.NDArray[np.integer]]:
         """The columns of an index without overlay, to be written to disk."""
