@@ -72,9 +72,26 @@ def publish(folder: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def _make_sure_free(folder: Path, replace: bool) -> None:
-    taken = folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))
-    if taken and not (replace and (folder / MANIFEST).is_file()):
-        raise FileExistsError(folder)
+    """Raises FileExistsError where something is there that may not be replaced.
+
+    Another writer may move the folder aside at any instant: what is found counts only if it is still in its place.
+    """
+    while True:
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            raise FileExistsError(folder) from None
+        try:
+            names = os.listdir(handle)  # noqa: PTH208  # of what was opened, wherever it is moved
+            if not names or (replace and MANIFEST in names):
+                return
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), folder.stat()):
+                    raise FileExistsError(folder)
+        finally:
+            os.close(handle)
 
 
 def _move_in(new: Path, folder: Path, replace: bool) -> None:
