@@ -3,6 +3,7 @@
 Learners are built small, in double precision, with every parameter drawn at random: nothing is equal because it is 0.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from xerte.baselines.frame import Frame
 from xerte.data.calendar import Calendar, Tick
@@ -23,6 +25,8 @@ from xerte.experiment.registry import MODELS, learner
 from xerte.experiment.saved import load_model, save_model
 from xerte.forecaster import Forecaster, Queries, Scores
 from xerte.graph.index import TemporalIndex
+from xerte.training.loop import FixedLearner
+from xerte.training.replay import ReplayedStep
 from xerte.types import Split
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -39,6 +43,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "re-net": {"dim": 6, "blocks": 3, "length": 3, "global_epochs": 1},
 }
 LEARNERS = [name for name, entry in MODELS.items() if entry.learns]
+EAGER = ["cygnet", "de-simple", "re-net"]
+"""Their batches are of as many dates, or of histories as long, as the questions happen to have."""
+FIXED = [name for name in LEARNERS if name not in EAGER]
 
 
 def small_dataset() -> Dataset:
@@ -198,6 +205,64 @@ def test_every_parameter_learns_and_the_loss_falls(name: str, small: Dataset) ->
         now = loss(model, history, queries, answer)
         now.backward()  # type: ignore[no-untyped-call]
     assert now.item() < 0.97 * first.item()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_that_offers_a_recordable_step_keeps_its_word(name: str, small: Dataset) -> None:
+    """The same loss and gradients; and nothing is read off a tensor on the host: it is traced without any data."""
+    model, history = build(name, small).train(), index(small)
+    queries, answer = training_batch(small)
+    assert isinstance(model, FixedLearner) == (name in FIXED)
+    if not isinstance(model, FixedLearner):
+        return
+    weights, seed = list(model.parameters()), torch.tensor(11)
+
+    def gradients(*columns: Tensor) -> tuple[Tensor, ...]:
+        value = model.fixed_loss(history, Queries(*columns[:3]), columns[3], columns[4])
+        return value, *torch.autograd.grad(value, weights)
+
+    eager = loss(model, history, queries, answer)
+    expected = (eager, *torch.autograd.grad(eager, weights))
+    columns = (queries.subject, queries.relation, queries.time, answer, seed)
+    torch.testing.assert_close(gradients(*columns), expected, rtol=1e-9, atol=1e-12)
+    traced = make_fx(gradients, tracing_mode="fake", _allow_non_fake_inputs=True)(*columns)
+    torch.testing.assert_close(traced(*columns), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", FIXED)
+def test_a_replayed_step_learns_as_an_eager_one(name: str, small: Dataset) -> None:
+    """Three batches by a recorded graph, and the same by the loss itself."""
+    history = index(small).to("cuda")
+    queries, answer = training_batch(small)
+    queries, answer = queries.to("cuda"), answer.to("cuda")
+    batches = torch.arange(48, device="cuda").view(3, 16)
+    learned, losses = [], []
+    for replays in (True, False):
+        model: Any = build(name, small).cuda().train()
+        optimiser = torch.optim.Adam(model.parameters(), lr=0.05, capturable=True)
+        if replays:
+            step = ReplayedStep(model, optimiser, partial(model.fixed_loss, history), queries, answer, 16, 1.0)
+            losses.append([step(rows, seed).item() for seed, rows in enumerate(batches)])
+        else:
+            losses.append(
+                [eager_step(model, optimiser, history, queries[r], answer[r], s) for s, r in enumerate(batches)]
+            )
+        learned.append({key: value.detach().clone() for key, value in model.named_parameters()})
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+    torch.testing.assert_close(learned[0], learned[1], rtol=1e-4, atol=1e-6)
+
+
+def eager_step(
+    model: Any, optimiser: torch.optim.Adam, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int
+) -> float:
+    optimiser.zero_grad()
+    value: Tensor = model.loss(history, queries, answer, seed)
+    value.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimiser.step()
+    return value.item()
 
 
 @pytest.mark.gpu

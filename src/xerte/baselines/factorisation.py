@@ -87,13 +87,17 @@ class Factorisation(nn.Module):
         subject = self.entity.index_select(0, queries.subject)
         return self.match(self.compose(subject, self.relation_at(queries)), self.entity)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int | Tensor) -> Tensor:  # noqa: ARG002
         """What training makes small: 1-vs-all over every entity, and the penalty on the factors in use."""
         subject, relation = self.entity.index_select(0, queries.subject), self.relation_at(queries)
         vector = self.compose(subject, relation)
         vector = dropped(vector, self.settings.dropout, queries, seed)
         loss = one_vs_all(self.match(vector, self.entity) + self.offset, answer, self.settings.loss)
         return loss + self.penalty(queries, subject, relation, answer)
+
+    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Tensor:
+        """The same: its sizes follow from the number of questions, so that a CUDA graph can replay it."""
+        return self.loss(history, queries, answer, seed)
 
     def relation_at(self, queries: Queries) -> Tensor:
         """r_p(t) [Q, width]; here the same at all times."""
@@ -138,7 +142,7 @@ def one_vs_all(scores: Tensor, answer: Tensor, loss: Loss) -> Tensor:
     return (total - right).mean()
 
 
-def dropped(vector: Tensor, share: float, queries: Queries, seed: int) -> Tensor:
+def dropped(vector: Tensor, share: float, queries: Queries, seed: int | Tensor) -> Tensor:
     """The vectors [Q, width] with a share of their numbers 0 and the others scaled up.
 
     Which ones follows from the seed and the question alone, so that interrupted training ends as if it had not been.

@@ -47,7 +47,8 @@ class TokenReader(nn.Module):
 
     def forward(self, relation: Tensor, time: Tensor) -> Tensor:
         """The last state of the LSTM."""
-        sequence = self.token[tokens(time, self.calendar)]
+        read = tokens(time, self.calendar)
+        sequence = self.token.index_select(0, read.flatten()).view(*read.shape, -1)
         _, (state, _) = self.lstm(torch.cat([relation[:, None], sequence], 1))
         last: Tensor = state[0]
         return last
