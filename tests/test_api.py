@@ -229,9 +229,8 @@ def test_traces_come_back_and_others_are_refused(small: Dataset, tmp_path: Path)
     assert again.metrics == trace.metrics
     assert again.command == trace.command
     (tmp_path / "bad.json").write_text("{}")
-    for bad in ("bad.json", "none.json"):
-        with pytest.raises(InputError, match="not a trace"):
-            Trace.read(tmp_path / bad)
+    with pytest.raises(InputError, match="not a trace of a run"):
+        Trace.read(tmp_path / "bad.json")
     assert commit() == "" or len(commit().removesuffix("+changes")) == 40
 
 

@@ -20,6 +20,7 @@ from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.experiment import gallery_pages
 from xerte.experiment.reverse_update import reach
+from xerte.files import write_json
 from xerte.model import XERTE
 from xerte.settings import ModelSettings, Update
 
@@ -81,9 +82,9 @@ def test_the_pages_tell_it(model: Model, drawn: Path) -> None:
 def test_causes_stand_beside_what_was_blamed(tmp_path: Path) -> None:
     exhibit = {"name": "x", "question": ["A", "p", "2024"], "truth": ["B"], "answers": [["B", 0.5]], "stages": []}
     exhibit |= {"evidence": [[1.0, "It was so."]], "causes": ["It had been so."], "blamed": "behind a cause"}
-    body = {"exhibits": [exhibit], "reverse_update": [{"update": "none", "change": [0.0, -0.25]}]}
-    (tmp_path / "docs" / "gallery").mkdir(parents=True)
-    (tmp_path / "docs" / "gallery" / "world.json").write_text(json.dumps(body))
+    body = {"format": gallery_pages.FORMAT, "exhibits": [exhibit]}
+    body |= {"reverse_update": [{"update": "none", "change": [0.0, -0.25]}]}
+    write_json(tmp_path / "docs" / "gallery" / "world.json", body)
     text = gallery_pages.world(tmp_path)
     assert "(the heaviest fact above is behind a cause):\n\n- It had been so." in text
     assert gallery_pages.reverse_update(tmp_path).splitlines() == [

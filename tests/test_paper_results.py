@@ -230,7 +230,7 @@ def test_operations_agree_with_loops_on_a_real_batch(models: dict[str, Path], tm
     assert f"| node scores | {nodes.rows:,} | {nodes.segments:,} |" in page
     assert "| 11.75 s | 0.004 s | 2,938 |" in page
     file.write_text("{}")
-    with pytest.raises(InputError, match="is no measurement of segment operations"):
+    with pytest.raises(InputError, match="is not a measurement of segment operations"):
         segments.Segments.read(file)
     assert segments.page(tmp_path / "nowhere") == "not run yet"
     code, _, said = run("report", "segment", "world", "--model", "recurrence")
@@ -320,7 +320,7 @@ def test_a_study_on_the_command_line_and_its_page(models: dict[str, Path], tmp_p
     assert f"{line} {first['attention']:.4f} |" in page
     assert time_study_pages.page(tmp_path / "nowhere") == "not run yet"
     file.write_text("[]")
-    with pytest.raises(InputError, match="is no study of time encoding"):
+    with pytest.raises(InputError, match="is not a study of time encoding"):
         time_study_pages.page(tmp_path)
     code, _, said = run(*words, *options, "--set", "time_dim=8")
     assert (code, said) == (2, "xerte: n, time_dim: such a change needs other weights, train a model with it\n")

@@ -16,6 +16,7 @@ from xerte.explanation import export, page, picture
 from xerte.explanation.named import Dismissed, Fact, Graph, Path
 from xerte.explanation.sentences import Teller, default_teller, sentence, when
 from xerte.explanation.witness import Witness
+from xerte.files import write_bytes, write_text
 from xerte.forecaster import Forecaster, Queries
 from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
@@ -117,7 +118,7 @@ class Explanation:
         """The graph as a GraphML document, also written to a file where one is named."""
         text = export.to_graphml(self.whole_graph if dismissed else self.graph)
         if path is not None:
-            export.write_text(File(path), text)
+            write_text(File(path), text)
         return text
 
     def to_networkx(self, dismissed: bool = False) -> "nx.MultiDiGraph[int]":
@@ -143,7 +144,7 @@ class Explanation:
         """The interactive picture: one page that opens offline, also written to a file where one is named."""
         text = page.page(self.picture)
         if path is not None:
-            export.write_text(File(path), text)
+            write_text(File(path), text)
         return text
 
     def to_svg(
@@ -159,7 +160,7 @@ class Explanation:
         """
         text = page.figure(self.picture, least=least, pruned=dismissed, dark=dark)
         if path is not None:
-            export.write_text(File(path), text)
+            write_text(File(path), text)
         return text
 
     def to_png(
@@ -174,7 +175,7 @@ class Explanation:
         """The same picture as pixels, `scale` for each of the SVG's."""
         content = page.png(self.to_svg(least=least, dismissed=dismissed, dark=dark), scale)
         if path is not None:
-            export.write_bytes(File(path), content)
+            write_bytes(File(path), content)
         return content
 
     def _repr_html_(self) -> str:

@@ -1,7 +1,5 @@
 """Cases worth looking at: the paper's own on ICEWS14, and events of the embedded world with their known causes."""
 
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,12 +15,13 @@ from xerte.data.dataset import Dataset
 from xerte.data.world import World
 from xerte.data.world.rules import RULES
 from xerte.errors import InputError
+from xerte.experiment.gallery_pages import FORMAT
 from xerte.experiment.reverse_update import every_reach
 from xerte.experiment.trace import commit
 from xerte.explanation.causes import Coroner
 from xerte.explanation.sentences import default_teller, sentence, when
+from xerte.files import write_json
 
-FORMAT = "xerte gallery 1"
 PAPER = ("Catherine Ashton", "Make a visit", "2014-11-09")
 SHOWN = ("visits", "rejects accusation of", "condemns", "threatens", "freezes assets of")
 """Rules of the world: one hop, a reply, two hops, two hops with a shorter way beside them, three hops."""
@@ -95,9 +94,7 @@ def write_gallery(model: Model, folder: Path) -> list[Path]:
     if world is not None:
         body["reverse_update"] = [asdict(one) for one in every_reach()]
     page = folder / f"{model.dataset.name}.json"
-    part = page.with_suffix(f".{os.getpid()}.part")
-    part.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    part.replace(page)
+    write_json(page, body)
     return [*written, page]
 
 

@@ -3,8 +3,6 @@
 import csv
 import gzip
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
@@ -13,6 +11,7 @@ import numpy as np
 
 from xerte.api.forecast import Forecast, Question
 from xerte.errors import InputError
+from xerte.files import replacing
 
 COLUMNS = ("subject", "relation", "time")
 ANSWER_COLUMNS = (
@@ -63,26 +62,12 @@ def write_answers(path: Path, forecasts: Sequence[Forecast]) -> None:
     JSON lines one forecast per line, as `xerte forecast --json` prints it.
     """
     kind = _kind(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
-    os.close(handle)
-    new = Path(name)
-    try:
+    with replacing(path) as new:
         if kind == "Parquet":
             _write_parquet(new, list(_answer_rows(forecasts)))
         else:
             with _open(new, "wt", packed=path.suffix == ".gz") as file:
                 _write_text(file, kind, forecasts)
-        with new.open("rb") as file:
-            os.fsync(file.fileno())
-        new.chmod(0o644)
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
 
 
 def _kind(path: Path) -> str:

@@ -1,7 +1,6 @@
 """Does attention depend on when something happened? The same interaction at different times, seen by several models."""
 
 import itertools
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from xerte.experiment.opening import with_settings
 from xerte.experiment.time_study_pages import FORMAT
 from xerte.experiment.trace import commit, device_name
 from xerte.explanation.named import Graph
+from xerte.files import write_json
 from xerte.types import Split
 
 _EQUAL = 1e-6
@@ -107,10 +107,7 @@ class TimeStudy:
     def write(self, file: Path, command: str) -> None:
         """Keeps it as JSON, whole or not at all."""
         body = {"format": FORMAT, **asdict(self), "command": command, "commit": commit()}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(file.name + ".part")
-        part.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        part.replace(file)
+        write_json(file, body)
 
 
 Groups = dict[tuple[object, ...], list[tuple[int, float]]]

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
-from xerte.bench.record import Machine, write_json
+from xerte.bench.record import Machine
 from xerte.errors import InputError
+from xerte.files import read_json, write_json
 
 FORMAT = "xerte growth 1"
 ENTITIES, RELATIONS, DAYS = 100_000, 250, 3650
@@ -48,13 +49,12 @@ class Growth:
         Raises:
             InputError: it is not one.
         """
-        try:
-            body = json.loads(path.read_text("utf-8"))
-            if body.pop("format") != FORMAT:
-                raise ValueError
-            return Growth(tuple(body["sizes"]), Machine(**body["machine"]), body["command"], body["imports"])
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            raise InputError(f"{path} is not a trace of growth ({FORMAT})") from None
+        return read_json(
+            path,
+            FORMAT,
+            "a trace of growth",
+            lambda body: Growth(tuple(body["sizes"]), Machine(**body["machine"]), body["command"], body["imports"]),
+        )
 
 
 def parse_size(text: str) -> int:

@@ -1,6 +1,5 @@
 """What a benchmark run leaves: one JSON file. Tables are made from these, and later runs are held against them."""
 
-import json
 import os
 import platform
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import torch
 from xerte.bench.timing import Timing
 from xerte.errors import InputError
 from xerte.experiment.trace import commit, device_name, versions
+from xerte.files import read_json, write_json
 
 FORMAT = "xerte bench 1"
 
@@ -98,36 +98,13 @@ class Record:
         Raises:
             InputError: it is not one.
         """
-        try:
-            body = json.loads(path.read_text("utf-8"))
-            if body.pop("format") != FORMAT:
-                raise ValueError
-            timings = [{key: value for key, value in one.items() if key != "ratio"} for one in body.pop("timings")]
-            machine, notes = Machine(**body.pop("machine")), tuple(body.pop("notes"))
-            return Record(**body, machine=machine, notes=notes, timings=tuple(Timing(**one) for one in timings))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            raise InputError(f"{path} is not a record of a benchmark run ({FORMAT})") from None
+        return read_json(path, FORMAT, "a record of a benchmark run", _record)
 
 
-def write_json(path: Path, body: Mapping[str, Any]) -> None:
-    """Writes a JSON file, whole or not at all.
-
-    Raises:
-        InputError: nothing can be written there.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("x", encoding="utf-8") as file:
-            json.dump(body, file, indent=1, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
+def _record(body: dict[str, Any]) -> Record:
+    timings = [{key: value for key, value in one.items() if key != "ratio"} for one in body.pop("timings")]
+    machine, notes = Machine(**body.pop("machine")), tuple(body.pop("notes"))
+    return Record(**body, machine=machine, notes=notes, timings=tuple(Timing(**one) for one in timings))
 
 
 def newest(folder: Path) -> list[Record]:

@@ -11,10 +11,10 @@ Each is computed twice, forward and backward: by the operation the model uses, a
 rows of one segment after the other.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ from xerte.bench.record import Machine
 from xerte.bench.timing import Timing, Twin, measure
 from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
+from xerte.files import read_json, write_json
 from xerte.forecaster import Queries
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.model import XERTE
@@ -93,10 +94,7 @@ class Segments:
 
     def write(self, file: Path) -> None:
         """Keeps it as JSON, whole or not at all."""
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(file.name + ".part")
-        part.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        part.replace(file)
+        write_json(file, {"format": FORMAT, **asdict(self)})
 
     @staticmethod
     def read(file: Path) -> "Segments":
@@ -105,14 +103,12 @@ class Segments:
         Raises:
             InputError: it is no such file.
         """
-        try:
-            body = json.loads(file.read_text("utf-8"))
-            if body.pop("format") != FORMAT:
-                raise ValueError
-            machine, operations = Machine(**body.pop("machine")), body.pop("operations")
-            return Segments(**body, machine=machine, operations=tuple(Compared(**one) for one in operations))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            raise InputError(f"{file} is no measurement of segment operations ({FORMAT})") from None
+        return read_json(file, FORMAT, "a measurement of segment operations", _segments)
+
+
+def _segments(body: dict[str, Any]) -> Segments:
+    machine, operations = Machine(**body.pop("machine")), body.pop("operations")
+    return Segments(**body, machine=machine, operations=tuple(Compared(**one) for one in operations))
 
 
 def compare(model: Model, questions: int, command: str, budget: float = 4.0) -> Segments:

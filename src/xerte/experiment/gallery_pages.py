@@ -1,9 +1,12 @@
 """The gallery's texts, from the JSON files that `xerte gallery` wrote beside its pictures in docs/gallery/."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from xerte.files import read_json
+
+FORMAT = "xerte gallery 1"
 
 
 def icews14(root: Path) -> str:
@@ -53,8 +56,7 @@ def _exhibit(one: dict[str, Any]) -> Iterator[str]:
 
 
 def _read(root: Path, name: str) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads((root / "docs" / "gallery" / f"{name}.json").read_text("utf-8"))
-    return body
+    return read_json(root / "docs" / "gallery" / f"{name}.json", FORMAT, "a page of the gallery", dict)
 
 
 PARTS = {

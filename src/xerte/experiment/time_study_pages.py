@@ -1,11 +1,10 @@
 """The generated part of docs/paper-results.md about time encoding, from results/time-study/."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from xerte.errors import InputError
+from xerte.files import read_json
 
 FORMAT = "xerte time study 1"
 FOLDER = Path("results") / "time-study"
@@ -23,13 +22,7 @@ def read(file: Path) -> dict[str, Any]:
     Raises:
         InputError: it is no such file.
     """
-    try:
-        body: dict[str, Any] = json.loads(file.read_text("utf-8"))
-        if body["format"] != FORMAT:
-            raise ValueError
-        return body
-    except (OSError, ValueError, LookupError, TypeError):
-        raise InputError(f"{file} is no study of time encoding ({FORMAT})") from None
+    return read_json(file, FORMAT, "a study of time encoding", dict)
 
 
 def _study(body: Mapping[str, Any]) -> Iterator[str]:

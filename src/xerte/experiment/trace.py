@@ -1,12 +1,10 @@
 """The trace of a run: one JSON file that says what was measured, by what, where and how. Tables are made from these."""
 
-import json
 import os
 import platform
 import resource
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -16,7 +14,7 @@ from typing import Any
 import torch
 
 from xerte import __version__
-from xerte.errors import InputError
+from xerte.files import read_json, write_json
 
 FORMAT = "xerte trace 1"
 _PACKAGES = ("torch", "numpy")
@@ -60,22 +58,7 @@ class Trace:
         Raises:
             InputError: nothing can be written there.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        except OSError as error:
-            raise InputError(f"the trace {path} cannot be written: {error.strerror}") from None
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"format": FORMAT, **asdict(self)}, file, indent=1, ensure_ascii=False)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_json(path, {"format": FORMAT, **asdict(self)})
 
     @staticmethod
     def read(path: Path) -> "Trace":
@@ -84,13 +67,7 @@ class Trace:
         Raises:
             InputError: it is not one.
         """
-        try:
-            body = json.loads(path.read_text("utf-8"))
-            if body.pop("format") != FORMAT:
-                raise ValueError
-            return Trace(**body)
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            raise InputError(f"{path} is not a trace of a run ({FORMAT})") from None
+        return read_json(path, FORMAT, "a trace of a run", lambda body: Trace(**body))
 
 
 def device_name(device: torch.device) -> str:

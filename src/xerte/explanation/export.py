@@ -1,9 +1,7 @@
 """Graphs for other tools: GraphML without any library, NetworkX and pandas where they are installed."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -95,26 +93,3 @@ def _data(kind: str, values: dict[str, Any]) -> Iterator[str]:
 def _legal(text: str) -> str:
     """Without the control characters that XML cannot hold."""
     return "".join(letter for letter in text if letter >= " " or letter in "\t\n\r")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file of text whole or not at all."""
-    write_bytes(path, text.encode("utf-8"))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all.
-
-    Raises:
-        InputError: it cannot be written there.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
