@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from xerte import kernels
 from xerte.data.facts import Facts
 from xerte.graph import race
 from xerte.graph.index import TemporalIndex
@@ -150,6 +151,13 @@ def test_a_gpu_draws_with_fixed_sizes_as_a_cpu_draws(strategy: Sampling) -> None
 
 def test_a_cpu_runs_the_plain_code() -> None:
     assert not race.use_kernels(TemporalIndex.build(Facts.of([(0, 0, 1, 2)]), 2, 1))
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_gpu_without_triton_runs_the_plain_code(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_triton", lambda: installed)
+    assert kernels.can_run(torch.device("cuda")) == installed
+    assert not kernels.can_run(torch.device("cpu"))
 
 
 def edges(S: int, W: int, d: int) -> tuple[tuple[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]:

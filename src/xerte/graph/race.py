@@ -1,22 +1,15 @@
 """The sampler's race on a GPU: two launches in place of a hundred; see `Sampler` for what is computed."""
 
-from functools import cache
-from importlib.util import find_spec
-
 import torch
 from torch import Tensor
 
+from xerte import kernels
 from xerte.graph.index import TemporalIndex
 
 
 def use_kernels(history: TemporalIndex) -> bool:
     """Whether the kernels can read this history: on a GPU, with Triton, nothing added or hidden."""
-    return history.device.type == "cuda" and history.overlay is None and _triton()
-
-
-@cache
-def _triton() -> bool:
-    return find_spec("triton") is not None
+    return history.overlay is None and kernels.can_run(history.device)
 
 
 def arrivals(

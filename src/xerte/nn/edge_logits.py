@@ -1,11 +1,11 @@
 """The part of an edge's logit that joins its target with its source and relation, for edges in blocks."""
 
-from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from xerte import kernels
 
 _COPIES = 4
 """Of the relations' gradient, to which blocks add at once."""
@@ -23,16 +23,11 @@ def block_dots(pull: Tensor, relation: Tensor, target: Tensor, edge_target: Tens
         edge_target, edge_relation: int64 [S W], rows of the last two.
     """
     tensors = pull, relation, target
-    if pull.is_cuda and pull.numel() and all(one.dtype is torch.float32 for one in tensors) and _triton():
+    if pull.numel() and all(one.dtype is torch.float32 for one in tensors) and kernels.can_run(pull.device):
         dots: Tensor = _BlockDots.apply(*tensors, edge_target, edge_relation)  # type: ignore[no-untyped-call]
         return dots
     towards = relation.index_select(0, edge_relation).view(len(pull), -1, pull.shape[1]) + pull[:, None]
     return (target.index_select(0, edge_target).view_as(towards) * towards).sum(2).flatten()
-
-
-@cache
-def _triton() -> bool:
-    return find_spec("triton") is not None
 
 
 class _BlockDots(torch.autograd.Function):
