@@ -16,10 +16,12 @@ from torch import Tensor
 
 from xerte import kernels
 from xerte.data.facts import Facts
-from xerte.graph import race
+from xerte.graph import race_triton
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine, extend, hashed, uniform
+from xerte.graph.race import Race, Sources
 from xerte.graph.sampler import Sampler, Sampling
+from xerte.graph.weights import Weights
 from xerte.nn import edge_logits
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -104,9 +106,8 @@ def stream(history: TemporalIndex, sampler: Sampler, node: list[int], upper: lis
     return arrivals
 
 
-def arrivals(history: TemporalIndex, sampler: Sampler, asked: Nodes) -> tuple[Tensor, Tensor]:
-    sizes, upper = (4 * sampler.size, 5 * sampler.size + 24), sampler._bands(asked[1])
-    return race.arrivals(history, sampler.strategy, sampler.scale, 1e-9, *sizes, asked, upper)
+def race_of(sampler: Sampler) -> Race:
+    return Race(Weights(sampler.strategy, sampler.scale), sampler.size)
 
 
 @pytest.mark.gpu
@@ -118,8 +119,8 @@ def test_everyone_arrives_when_a_loop_says(strategy: Sampling, size: int, scale:
     degree = (asked[3] - asked[2]).tolist()
     assert {0, 1} < set(degree)
     assert max(degree) > 20 * size
-    position, arrival = arrivals(history, sampler, asked)
-    here, upper = history.to("cpu"), sampler._bands(asked[1]).tolist()
+    position, arrival = race_triton.arrivals(race_of(sampler), history, Sources(*asked))
+    here, upper = history.to("cpu"), race_of(sampler).weights.bands(asked[1]).tolist()
     for row, node in enumerate(torch.stack(asked, dim=1).tolist()):
         expected = latest(here, sampler, node) + stream(here, sampler, node, upper[row])
         assert position[row].tolist() == [place for place, _ in expected]
@@ -132,7 +133,7 @@ def test_everyone_arrives_when_a_loop_says(strategy: Sampling, size: int, scale:
 def test_the_first_are_those_the_sampler_draws(strategy: Sampling, size: int, scale: float) -> None:
     history, sampler = index(), Sampler(strategy, size, scale)
     entity, time, _, _, noise = asked = nodes(history, 30 if INTERPRETED else 2000)
-    first = race.first(arrivals(history, sampler, asked), size).sort(dim=1, descending=True).values
+    first = race_triton.first(race_of(sampler), history, Sources(*asked)).sort(dim=1).values
     assert torch.equal(first, sampler.sample(history, entity, time, entity, noise))
 
 
@@ -141,8 +142,8 @@ def test_the_first_are_those_the_sampler_draws(strategy: Sampling, size: int, sc
 @pytest.mark.parametrize("strategy", DRAWN)
 def test_a_gpu_draws_with_fixed_sizes_as_a_cpu_draws(strategy: Sampling) -> None:
     history, sampler = index(), Sampler(strategy, 8, 12.0, same_relation=2)
-    assert race.use_kernels(history)
-    assert not race.use_kernels(history.with_facts(hidden=history.facts()[:1]))
+    assert race_triton.suits(history)
+    assert not race_triton.suits(history.with_facts(hidden=history.facts()[:1]))
     entity, time, _, _, noise = nodes(history, 500)
     drawn = sampler.sample(history, entity, time, entity % 5, noise, fixed=True)
     entity, time, noise = (column.cpu() for column in (entity, time, noise))
@@ -150,7 +151,7 @@ def test_a_gpu_draws_with_fixed_sizes_as_a_cpu_draws(strategy: Sampling) -> None
 
 
 def test_a_cpu_runs_the_plain_code() -> None:
-    assert not race.use_kernels(TemporalIndex.build(Facts.of([(0, 0, 1, 2)]), 2, 1))
+    assert not race_triton.suits(TemporalIndex.build(Facts.of([(0, 0, 1, 2)]), 2, 1))
 
 
 @pytest.mark.parametrize("installed", [True, False])

@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xerte.data.facts import Facts
+from xerte.graph import race_numpy
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine, uniform
+from xerte.graph.race import Race, Sources
 from xerte.graph.sampler import Sampler, Sampling
+from xerte.graph.weights import Weights as WeightsOf
 
 Weights = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -167,3 +170,27 @@ def test_one_draw_from_a_hub_is_exact_too(strategy: Sampling) -> None:
     assert abs(found - latest) < 4.5 * np.sqrt(latest / rounds)
     half = np.searchsorted(np.cumsum(weight) / weight.sum(), 0.5)
     assert abs((drawn <= half).mean() - 0.5) < 4.5 * 0.5 / np.sqrt(rounds)
+
+
+@pytest.mark.parametrize("strategy", [Sampling.UNIFORM, Sampling.EXPONENTIAL, Sampling.LINEAR])
+@pytest.mark.parametrize(("size", "scale"), [(1, 4.0), (3, 0.3), (15, 77.7)])
+def test_a_few_nodes_race_in_numpy_as_many_do_in_torch(strategy: Sampling, size: int, scale: float) -> None:
+    """On a hub of 3,000 edges, where streams matter, a node of one edge, one of none, and times below zero."""
+    rng = np.random.default_rng(0)
+    hub = [(0, int(r), int(o), int(t)) for r, o, t in zip(*rng.integers(0, (5, 20, 400), (3000, 3)).T, strict=True)]
+    facts = Facts.of(sorted({*((s, r, o, t - 200) for s, r, o, t in hub), (20, 0, 21, 9)}))
+    history = TemporalIndex.build(facts, 23, 5)
+    entity = torch.tensor([0, 20, 22, *rng.integers(0, 23, 400).tolist()])
+    time = torch.tensor([200, 10, 100, *rng.integers(-200, 201, 400).tolist()])
+    noise = combine(torch.arange(len(entity)), 7)
+    race, nodes = Race(WeightsOf(strategy, scale), size), Sources(entity, time, *history.prior(entity, time), noise)
+    late = history.before(entity, time[:, None])[:, 0] - history.segment_start[entity]
+    assert int((late > race.width).sum()) > 20
+    expected = race.first(history, nodes)
+    for rows in torch.split(torch.arange(len(entity)), 61):
+        few = nodes.rows(rows)
+        assert race_numpy.suits(history, few)
+        drawn = race_numpy.first(race, history, few)
+        assert torch.equal(drawn.sort(dim=1).values, expected[rows].sort(dim=1).values)
+    assert not race_numpy.suits(history, nodes)
+    assert not race_numpy.suits(history.with_facts(hidden=facts[:1]), few)

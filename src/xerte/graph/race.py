@@ -1,67 +1,167 @@
-"""The sampler's race on a GPU: two launches in place of a hundred; see `Sampler` for what is computed."""
+"""Drawing without replacement as a race: edge i arrives at E_i / w_i, E_i ~ Exp(1), and the N first are drawn.
+
+Running it for every edge would cost the degree. Weights fall with age, so the latest `4 N` edges race one by one; all
+older edges together are a Poisson stream of rate Σ w, drawn arrival by arrival. The stream is thinned: older edges fall
+into bands in which weights differ by at most a factor of two; a band is picked by its bound, an edge of it uniformly,
+and accepted with its weight over the bound. A second arrival of the same edge is ignored, as the race demands.
+`5 N + 24` arrivals are drawn. No edge of the stream weighs more than any of the 4 N that race, so that fewer than N of
+these arrivals being new, while all N are needed, is too rare to ever be seen; the cost does not depend on the degree.
+
+This is the race as one reads it. `race_triton` runs the same on a GPU, `race_numpy` for a few nodes on a CPU.
+"""
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from xerte import kernels
 from xerte.graph.index import TemporalIndex
+from xerte.graph.noise import exponential, extend, hashed, uniform
+from xerte.graph.weights import Weights
+
+_FIRST = 12
+PURPOSES = (ARRIVAL, BAND, PLACE, CHANCE) = (1, 2, 3, 4)
+"""What a draw from the stream needs a random number for."""
+SHELLS = 5
+CONTENT = 4_294_967_311
 
 
-def use_kernels(history: TemporalIndex) -> bool:
-    """Whether the kernels can read this history: on a GPU, with Triton, nothing added or hidden."""
-    return history.overlay is None and kernels.can_run(history.device)
+@dataclass(frozen=True)
+class Sources:
+    """Nodes whose prior edges race; int64 [n] each.
 
-
-def arrivals(
-    history: TemporalIndex,
-    strategy: str,
-    scale: float,
-    floor: float,
-    width: int,
-    draws: int,
-    nodes: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
-    upper: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """Everyone in the race: the `width` latest edges of each node, then `draws` arrivals from the stream of the others.
-
-    Args:
-        history: without overlay.
-        strategy, scale, floor: the weights; see `Sampling`.
-        width, draws: how many of each kind.
-        nodes: (entity, time, start, stop, noise), int64 [n]: the nodes, the ranges of their prior edges, their noise.
-        upper: int64 [n, B], the upper ends of the bands of time.
-
-    Returns:
-        Positions int64 [n, width + draws] and arrival times float64, infinite with position -1 where there is no edge
-        or the arrival is rejected or not the edge's first.
+    Attributes:
+        entity, time: the node.
+        start, stop: the range of its prior edges.
+        noise: a hash of the node and all it belongs to.
     """
-    from xerte.graph.race_kernels import race, stream
 
-    entity, time, start, stop, noise = (column.contiguous() for column in nodes)
-    (num_nodes, bands), columns = upper.shape, width + draws
-    position = torch.empty((num_nodes, columns), dtype=torch.int64, device=entity.device)
-    arrival = torch.empty((num_nodes, columns), dtype=torch.float64, device=entity.device)
-    below = history.before(entity, upper)
-    base, weights = history.base, {"STRATEGY": str(strategy), "SCALE": float(scale), "FLOOR": floor}
-    with torch.cuda.device_of(entity):  # type: ignore[no-untyped-call]
-        race[(num_nodes,)](
-            start, stop, time, noise, base["relation"], base["object"], base["time"], position, arrival,
-            **weights, WIDTH=width, COLUMNS=columns, BLOCK=_power(width), num_warps=1,
-        )  # fmt: skip
-        stream[(num_nodes,)](
-            start, stop, time, noise, upper.contiguous(), below, base["time"], position, arrival,
-            **weights, WIDTH=width, COLUMNS=columns, BANDS=bands, BAND_BLOCK=_power(bands), DRAW_BLOCK=_power(draws),
-            num_warps=4,
-        )  # fmt: skip
-    return position, arrival
+    entity: Tensor
+    time: Tensor
+    start: Tensor
+    stop: Tensor
+    noise: Tensor
+
+    def __len__(self) -> int:
+        return len(self.entity)
+
+    def rows(self, row: Tensor) -> "Sources":
+        """Some of them."""
+        columns = (self.entity, self.time, self.start, self.stop, self.noise)
+        return Sources(*(column.index_select(0, row) for column in columns))
 
 
-def first(arrived: tuple[Tensor, Tensor], size: int) -> Tensor:
-    """Positions [n, size] of the first to arrive; -1 where there are fewer."""
-    position, arrival = arrived
-    return position.gather(1, torch.topk(arrival, size, dim=1, largest=False).indices)
+@dataclass(frozen=True)
+class Race:
+    """The race for the prior edges of many nodes at once.
+
+    Attributes:
+        weights: how soon edges arrive.
+        size: N.
+    """
+
+    weights: Weights
+    size: int
+
+    @property
+    def width(self) -> int:
+        """So many of the latest edges race one by one."""
+        return 4 * self.size
+
+    @property
+    def draws(self) -> tuple[int, int]:
+        """How many arrivals of the stream are looked at: most races are settled by a few, the others by all."""
+        return _FIRST, 5 * self.size + 24
+
+    def first(self, history: TemporalIndex, sources: Sources, fixed: bool = False) -> Tensor:
+        """Positions [n, N] of the first N arrivals in any order; -1 where there are fewer edges.
+
+        Args:
+            history: where edges are looked up.
+            sources: whose edges race.
+            fixed: let no size depend on what is found, at the price of work that is thrown away.
+        """
+        position = latest(sources.start, sources.stop, self.width)
+        relation, object, edge_time = (column.view_as(position) for column in history.read(position.flatten()))
+        content = ((relation << 31) | object) * CONTENT + edge_time  # independent of how facts are numbered
+        weight = self.weights.of(edge_time, sources.time[:, None])
+        arrival = exponential(extend(sources.noise[:, None], content)) / weight
+        arrival = torch.where(position >= 0, arrival, torch.inf)
+        time_in, among = torch.topk(arrival, self.size, dim=1, largest=False)
+        winner, last = position.gather(1, among), time_in[:, -1]
+        contested = self._contested(history, sources, last)
+        if fixed:
+            among_all, _ = self._with_stream(history, sources, position, arrival, self.draws[-1])
+            return torch.where(contested[:, None], among_all, winner)
+        row = torch.nonzero(contested)[:, 0]
+        for draws in self.draws:
+            if not len(row):
+                break
+            raced = position.index_select(0, row), arrival.index_select(0, row)
+            among_all, until = self._with_stream(history, sources.rows(row), *raced, draws)
+            winner = winner.index_copy(0, row, among_all)
+            row = row[until <= last.index_select(0, row)]
+        return winner
+
+    def _contested(self, history: TemporalIndex, sources: Sources, last: Tensor) -> Tensor:
+        """Whether the stream's first arrival can come before the N-th of those that race.
+
+        Edges weigh less the older they are, and a band's bound is at most twice an edge's weight (and a little for
+        rounding): the rate of the stream is at most that of a few shells, each as heavy as its latest edge.
+        """
+        start, stop = sources.start[:, None], sources.stop[:, None]
+        shell = self.width << torch.arange(SHELLS, device=stop.device)
+        count = (stop - start - shell).clamp(min=0)
+        count = count - torch.nn.functional.pad(count[:, 1:], (0, 1))  # edges between one shell and the next
+        edge_time = history.times((stop - shell).clamp(min=0).flatten()).view_as(count)
+        heaviest = self.weights.of(edge_time, sources.time[:, None])
+        most = 2.1 * (count * heaviest).nan_to_num(0).sum(1)
+        return exponential(_of_draw(sources.noise, 0, ARRIVAL)) <= most * last
+
+    def _with_stream(
+        self, history: TemporalIndex, sources: Sources, position: Tensor, arrival: Tensor, draws: int
+    ) -> tuple[Tensor, Tensor]:
+        """The first N [n, N] of those that raced and of so many arrivals from the stream; and when the last came."""
+        late, late_arrival, until = self._stream(history, sources, draws)
+        among = torch.topk(torch.cat([arrival, late_arrival], dim=1), self.size, dim=1, largest=False).indices
+        return torch.cat([position, late], dim=1).gather(1, among), until
+
+    def _stream(self, history: TemporalIndex, sources: Sources, draws: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The merged stream of the older edges.
+
+        Returns:
+            Positions and arrival times [n, draws], infinite where rejected; and when the last draw arrived [n].
+        """
+        time, start, stop = sources.time[:, None], sources.start[:, None], sources.stop[:, None] - self.width
+        upper = self.weights.bands(sources.time)  # [n, B]: band b holds t' in [upper[b + 1], upper[b])
+        below = history.before(sources.entity, upper)
+        high = torch.minimum(torch.maximum(below, start), stop)
+        low = torch.cat([high[:, 1:], start], dim=1)
+        bound = self.weights.of(upper - 1, time)
+        rate = torch.cumsum((high - low) * bound, dim=1)  # [n, B]
+        draw, purpose = (torch.arange(size, device=stop.device) for size in (draws, len(PURPOSES)))
+        numbers = _of_draw(sources.noise[:, None, None], draw, purpose[:, None] + ARRIVAL)  # [n, purposes, draws]
+        arrival_of, band_of, place_of, chance_of = numbers.unbind(1)
+        arrival = torch.cumsum(exponential(arrival_of), dim=1) / rate[:, -1:]
+        picked = torch.searchsorted(rate, uniform(band_of) * rate[:, -1:], right=True)
+        band = picked.clamp(max=upper.shape[1] - 1)
+        count = (high - low).gather(1, band)
+        position = low.gather(1, band) + (uniform(place_of) * count).long().clamp(max=(count - 1).clamp(min=0))
+        position = torch.minimum(position, stop - 1).clamp(min=0)
+        weight = self.weights.of(history.times(position.flatten()).view_as(position), time)
+        accepted = (count > 0) & (uniform(chance_of) * bound.gather(1, band) < weight)
+        once, order = torch.sort(torch.where(accepted, position, -1 - draw), dim=1, stable=True)
+        again = torch.cat([torch.zeros_like(accepted[:, :1]), once[:, 1:] == once[:, :-1]], dim=1)
+        repeated = torch.empty_like(again).scatter_(1, order, again)
+        return position, torch.where(accepted & ~repeated, arrival, torch.inf), arrival[:, -1]
 
 
-def _power(number: int) -> int:
-    """The least power of two that is not smaller, and at least 2."""
-    return 1 << max(1, (number - 1).bit_length())
+def latest(start: Tensor, stop: Tensor, size: int) -> Tensor:
+    """The last places [n, size] of every range, latest first; -1 where it is shorter."""
+    place = stop[:, None] - 1 - torch.arange(size, device=stop.device)
+    return torch.where(place >= start[:, None], place, -1)
+
+
+def _of_draw(noise: Tensor, draw: Tensor | int, purpose: Tensor | int) -> Tensor:
+    """The noise of a node's i-th draw from the stream, for one of the numbers it needs."""
+    return hashed(noise, draw * len(PURPOSES) + purpose)

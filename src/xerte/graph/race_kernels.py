@@ -1,4 +1,4 @@
-"""The sampler's race and stream as Triton kernels: one program per node. `sampler.py` says the same in plain torch.
+"""The race and its stream as Triton kernels: one program per node. `race.py` says the same in plain torch.
 
 Integers are int64 and wrap around as in `noise.py`, so that hashes agree bit by bit. Constants stand beside tensors of
 64 bits, whose type they take.

@@ -1,0 +1,130 @@
+"""The race for a few nodes on a CPU: NumPy starts a small operation several times sooner than torch does.
+
+`race.py` says the same in plain torch. Integers wrap around at 64 bits as in `noise.py`: hashes agree bit by bit.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xerte.graph import noise
+from xerte.graph.index import TemporalIndex
+from xerte.graph.race import ARRIVAL, CONTENT, PURPOSES, SHELLS, Race, Sources
+from xerte.graph.weights import FLOOR, Sampling, Weights
+
+Hashes = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+_FEW = 64
+_GOLDEN, _STRIDE, _MIX_1, _MIX_2, _ONE, _CONTENT = (
+    np.uint64(number % (1 << 64))
+    for number in (noise._GOLDEN, noise._STRIDE, noise._MIX_1, noise._MIX_2, noise._ONE, CONTENT)
+)
+_1, _3, _12, _27, _30, _31 = (np.uint64(number) for number in (1, 3, 12, 27, 30, 31))
+
+
+def suits(history: TemporalIndex, sources: Sources) -> bool:
+    """Whether these nodes are few, on a CPU, and nothing is added to the history or hidden in it."""
+    return len(sources) <= _FEW and history.device.type == "cpu" and history.overlay is None
+
+
+def first(race: Race, history: TemporalIndex, sources: Sources) -> Tensor:
+    """Positions [n, N] of the first N arrivals in any order; -1 where there are fewer edges."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return torch.from_numpy(_first(race, history, sources))
+
+
+def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
+    time, start, stop = (column.numpy()[:, None] for column in (sources.time, sources.start, sources.stop))
+    state = sources.noise.numpy().view(np.uint64)[:, None]
+    relation_at, object_at, time_at = (history.base[name].numpy() for name in ("relation", "object", "time"))
+    position = stop - 1 - np.arange(race.width)
+    absent = position < start
+    position[absent] = -1
+    relation, object = relation_at[position].astype(np.uint64), object_at[position].astype(np.uint64)
+    edge_time = time_at[position]
+    content = ((relation << _31) | object) * _CONTENT + edge_time.astype(np.uint64)
+    arrival = _exponential(_mixed(state * _3 + (content * _GOLDEN + _1))) / _weight(race.weights, edge_time, time)
+    arrival[absent] = np.inf
+    everyone = np.arange(len(sources))[:, None]
+    among = arrival.argpartition(race.size - 1, axis=1)[:, : race.size]
+    last, winner = arrival[everyone[:, 0], among[:, -1]], position[everyone, among]
+
+    shell = race.width << np.arange(SHELLS)
+    count = np.maximum(stop - start - shell, 0)
+    count[:, :-1] -= count[:, 1:]
+    heaviest = _weight(race.weights, time_at[np.maximum(stop - shell, 0)], time)
+    most = 2.1 * np.where(count > 0, count * heaviest, 0).sum(1)
+    row = np.flatnonzero(_exponential(_mixed(state[:, 0] + np.uint64(ARRIVAL) * _STRIDE)) <= most * last)
+    for draws in race.draws:
+        if not len(row):
+            break
+        late, late_arrival, until = _stream(race, history, sources.rows(torch.from_numpy(row)), time_at, draws)
+        among = np.concatenate([arrival[row], late_arrival], axis=1).argpartition(race.size - 1, axis=1)[:, : race.size]
+        winner[row] = np.concatenate([position[row], late], axis=1)[everyone[: len(row)], among]
+        row = row[until <= last[row]]
+    return winner
+
+
+def _stream(
+    race: Race, history: TemporalIndex, sources: Sources, time_at: npt.NDArray[np.int32], draws: int
+) -> tuple[Places, Numbers, Numbers]:
+    """Positions and arrival times [n, draws] of the older edges, infinite where rejected; when the last arrived [n]."""
+    time, start, stop = (column.numpy()[:, None] for column in (sources.time, sources.start, sources.stop))
+    stop = stop - race.width
+    bands = race.weights.bands(sources.time)
+    upper = bands.numpy()
+    high = np.minimum(np.maximum(history.before(sources.entity, bands).numpy(), start), stop)
+    low = np.concatenate([high[:, 1:], start], axis=1)
+    bound = _weight(race.weights, upper - 1, time)
+    rate = np.cumsum((high - low) * bound, axis=1)
+    row, draw = np.arange(len(sources))[:, None], np.arange(draws)
+    number = (draw * len(PURPOSES) + np.array(PURPOSES)[:, None]).astype(np.uint64)
+    state = sources.noise.numpy().view(np.uint64)[:, None]
+    arrival_of, band_of, place_of, chance_of = _uniform(_mixed(state + number[:, None] * _STRIDE))
+    arrival = np.cumsum(-np.log(arrival_of), axis=1) / rate[:, -1:]
+    picked = (rate[:, None, :] <= (band_of * rate[:, -1:])[:, :, None]).sum(2)
+    band = np.minimum(picked, upper.shape[1] - 1)
+    first = low[row, band]
+    count = high[row, band] - first
+    position = first + np.minimum((place_of * count).astype(np.int64), np.maximum(count - 1, 0))
+    position = np.maximum(np.minimum(position, stop - 1), 0)
+    weight = _weight(race.weights, time_at[position], time)
+    accepted = (count > 0) & (chance_of * bound[row, band] < weight)
+    edge = np.where(accepted, position, -1 - draw)
+    order = edge.argsort(axis=1, kind="stable")
+    once = edge[row, order]
+    accepted[row, order[:, 1:]] &= once[:, 1:] != once[:, :-1]  # an edge arrives once
+    return position, np.where(accepted, arrival, np.inf), arrival[:, -1]
+
+
+def _weight(weights: Weights, edge_time: npt.NDArray[np.integer], node_time: Places) -> Numbers:
+    """As `Weights.of`."""
+    if weights.strategy is Sampling.EXPONENTIAL:
+        age: Numbers = (edge_time - node_time) / weights.scale
+        weight: Numbers = np.exp(age) + FLOOR
+        return weight
+    if weights.strategy is Sampling.LINEAR:
+        weight = np.maximum(edge_time + 1.0, FLOOR)
+        return weight
+    return np.ones(np.broadcast_shapes(edge_time.shape, node_time.shape))
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """As `noise.mix`; writes over what it is given."""
+    x ^= x >> _30
+    x *= _MIX_1
+    x ^= x >> _27
+    x *= _MIX_2
+    x ^= x >> _31
+    return x
+
+
+def _uniform(hashed: Hashes) -> Numbers:
+    return ((hashed >> _12) | _ONE).view(np.float64) - noise._BELOW_ONE
+
+
+def _exponential(hashed: Hashes) -> Numbers:
+    return -np.log(_uniform(hashed))

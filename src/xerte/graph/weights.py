@@ -1,0 +1,51 @@
+"""How likely a prior edge is to be drawn: weights that fall with age (the paper's sampling strategies)."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import torch
+from torch import Tensor
+
+
+class Sampling(StrEnum):
+    """How likely a prior edge at t' of a node at t is to be drawn."""
+
+    UNIFORM = "uniform"  # all alike
+    EXPONENTIAL = "exponential"  # ∝ exp((t' - t) / scale) + 1e-9
+    LINEAR = "linear"  # ∝ t' + 1
+    LAST = "last"  # not drawn: the N latest
+
+
+FLOOR = 1e-9
+
+
+@dataclass(frozen=True)
+class Weights:
+    """w(t', t) of an edge at t' and a node at t; any constant factor is free.
+
+    Attributes:
+        strategy: which of them.
+        scale: ticks over which exponential weights fall by e.
+    """
+
+    strategy: Sampling
+    scale: float
+
+    def of(self, edge_time: Tensor, node_time: Tensor) -> Tensor:
+        """w, float64."""
+        if self.strategy is Sampling.EXPONENTIAL:
+            return torch.exp((edge_time.double() - node_time.double()) / self.scale) + FLOOR
+        if self.strategy is Sampling.LINEAR:
+            return (edge_time + 1).double().clamp(min=FLOOR)
+        return torch.ones_like(edge_time + node_time, dtype=torch.float64)
+
+    def bands(self, time: Tensor) -> Tensor:
+        """The upper ends [n, B] of bands of time in which weights differ by at most a factor of two."""
+        if self.strategy is Sampling.EXPONENTIAL:
+            # After 30 halvings the floor is more than half of what is left; it is the same for all.
+            ages = torch.ceil(torch.arange(31, device=time.device) * (self.scale * math.log(2))).long()
+            return time[:, None] - ages
+        if self.strategy is Sampling.LINEAR:
+            return time[:, None] >> torch.arange(32, device=time.device)
+        return time[:, None]
