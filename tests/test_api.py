@@ -12,7 +12,7 @@ from torch import Tensor
 
 import xerte
 from xerte.api.datasets import check, history, search, statistics
-from xerte.api.model import Model
+from xerte.api.model import Model, _best
 from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
@@ -268,3 +268,12 @@ def test_the_command_of_a_trace_names_the_folder_a_model_came_from(small: Datase
 def test_a_model_at_home_is_known_by_its_name(small: Dataset, own_home: Path) -> None:
     untrained(small).save(own_home / "models" / "mine")
     assert Model.load("mine", small).name == "xerte"
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([-float("inf"), 0.0, 0.25, 0.5]), min_size=6, max_size=6), min_size=1),
+    st.integers(0, 8),
+)
+def test_of_equal_scores_the_first_are_the_best_in_every_row(scores: list[list[float]], top: int) -> None:
+    expected = [sorted(range(6), key=[-score for score in row].__getitem__)[:top] for row in scores]
+    assert _best(torch.tensor(scores), top).tolist() == expected

@@ -157,13 +157,15 @@ class Model:
         asked = list(questions)
         queries = self._queries(asked)
         candidates = None if among is None else self._candidates(among)
-        notes = self._notes(asked, queries)
+        prior = self.history.prior(queries.subject, queries.time)
+        notes = self._notes(asked, queries, *prior)
+        known = (prior[1] > prior[0]).tolist()
         size = batch_size_for(self.dataset, self.history.device)
         forecasts: list[Forecast] = []
         for start in range(0, len(asked), size):
             rows = slice(start, start + size)
             with one_thread() if len(asked) <= _SMALL else nullcontext():
-                answers, growth = self._answers(queries[rows], top, candidates)
+                answers, growth = self._answers(queries[rows], known[rows], top, candidates)
             # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
             alone = growth if len(asked) == 1 else None
             forecasts += [
@@ -243,9 +245,12 @@ class Model:
         return Explainer(self.forecaster, self.history, self.dataset, queries, row, growth)
 
     def _answers(
-        self, queries: Queries, top: int, candidates: Tensor | None
+        self, queries: Queries, known: list[bool], top: int, candidates: Tensor | None
     ) -> tuple[list[tuple[Answer, ...]], Growth | None]:
-        """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
+        """The best candidates of each question; ties in the order of ids. Without candidates, only those reached.
+
+        A graph that found no fact, its subject not being known yet, holds the subject alone: that is no answer.
+        """
         with torch.no_grad():
             scores = self.forecaster.forecast(self.history, queries)
         score, reached = scores.scores.double().cpu(), scores.reached.cpu()
@@ -253,28 +258,25 @@ class Model:
         if candidates is not None:
             score, reached, entity = score[:, candidates], reached[:, candidates], candidates
         # Above every real score stands nothing: what was not reached goes last, whatever its number says.
-        order = torch.argsort(score.masked_fill(~reached, -torch.inf), dim=1, descending=True, stable=True)[:, :top]
+        order = _best(score.masked_fill(~reached, -torch.inf), top)
         names = self.dataset.entities
         rows = zip(
             entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True
         )
-        start, stop = self.history.prior(queries.subject, queries.time)
-        # A graph that found no fact holds the subject alone: that is no answer.
-        empty = (stop == start).tolist() if scores.growth is not None else [False] * len(queries)
+        found = known if scores.growth is not None else [True] * len(known)
         answers = [
             tuple(
-                Answer(names[id], value if seen and not lone else 0.0, seen and not lone)
+                Answer(names[id], value if seen and some else 0.0, seen and some)
                 for id, value, seen in zip(*row, strict=True)
-                if (seen and not lone) or candidates is not None
+                if (seen and some) or candidates is not None
             )
-            for row, lone in zip(rows, empty, strict=True)
+            for row, some in zip(rows, found, strict=True)
         ]
         return answers, scores.growth
 
-    def _notes(self, asked: Sequence[Question], queries: Queries) -> list[tuple[str, ...]]:
-        """What a reader should know about each question."""
+    def _notes(self, asked: Sequence[Question], queries: Queries, start: Tensor, stop: Tensor) -> list[tuple[str, ...]]:
+        """What a reader should know about each question, given the range of its subject's prior edges."""
         data, calendar = self.dataset, self.dataset.calendar
-        start, stop = self.history.prior(queries.subject, queries.time)
         prior, relation_seen, last = (stop - start).tolist(), self._relations_seen, data.last_time
         seen = self._seen(queries.subject, start, stop)
         notes: list[tuple[str, ...]] = []
@@ -315,6 +317,16 @@ class Model:
             seen |= torch.from_numpy(self.dataset.seen_in_train()).to(seen.device)[entity]
         found: list[bool] = seen.tolist()
         return found
+
+
+def _best(score: Tensor, top: int) -> Tensor:
+    """The columns of the `top` largest scores of every row, descending; of equals the first; [n, m] -> [n, top]."""
+    if len(score) != 1 or not 0 < top < score.shape[1]:
+        return torch.argsort(score, dim=1, descending=True, stable=True)[:, :top]
+    # Of one row only those are sorted that can be among them.
+    likely = torch.nonzero(score[0] >= torch.topk(score[0], top).values[-1])[:, 0]
+    order = torch.argsort(score[0, likely], descending=True, stable=True)[:top]
+    return likely[order][None]
 
 
 def evaluate(
