@@ -18,7 +18,7 @@ from xerte import kernels
 from xerte.data.facts import Facts
 from xerte.graph import race_triton
 from xerte.graph.index import TemporalIndex
-from xerte.graph.noise import combine, extend, hashed, uniform
+from xerte.graph.noise import combine, extend, extend_by_kernel, hashed, uniform
 from xerte.graph.race import Race, Sources
 from xerte.graph.sampler import Sampler, Sampling
 from xerte.graph.weights import Weights
@@ -108,6 +108,18 @@ def stream(history: TemporalIndex, sampler: Sampler, node: list[int], upper: lis
 
 def race_of(sampler: Sampler) -> Race:
     return Race(Weights(sampler.strategy, sampler.scale), sampler.size)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("states", "parts"), [((), (700,)), ((9, 1), (9, 70)), ((70,), (9, 70)), ((5,), ()), ((), ()), ((0, 3), (3,))]
+)
+def test_hashes_are_extended_bit_by_bit(states: tuple[int, ...], parts: tuple[int, ...]) -> None:
+    generator = torch.Generator().manual_seed(3)
+    state, part = (torch.randint(-(1 << 63), (1 << 63) - 1, shape, generator=generator) for shape in (states, parts))
+    found = extend_by_kernel(state.to(DEVICE), part.to(DEVICE))
+    assert found.shape == (state + part).shape
+    assert torch.equal(found.cpu(), extend(state, part))
 
 
 @pytest.mark.gpu

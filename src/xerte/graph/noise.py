@@ -7,9 +7,12 @@ in any batch and on any device. Integer arithmetic wraps around at 64 bits on CP
 import torch
 from torch import Tensor
 
+from xerte import kernels
+
 _GOLDEN = -7046029254386353131  # 2^64 / golden ratio, the odd step of splitmix64, as a signed number
 _STRIDE = 0x19E3779B97F  # its upper bits, odd
 _ONE, _BELOW_ONE = 0x3FF0000000000000, 1 - 2.0**-53  # the bits of 1.0 as float64
+_BLOCK = 512
 _MIX_1, _MIX_2 = -4658895280553007687, -7723592293110705685  # the multipliers of splitmix64's finaliser
 
 
@@ -36,8 +39,26 @@ def combine(*parts: Tensor | int) -> Tensor:
 
 def extend(state: Tensor, part: Tensor | int) -> Tensor:
     """The hash of what a hash stands for and of one integer more."""
+    if isinstance(part, Tensor) and part.dtype is state.dtype is torch.int64 and kernels.can_run(part.device):
+        return extend_by_kernel(state, part)
     term = part * _GOLDEN + 1
     return mix(state * 3 + (term if isinstance(term, Tensor) else _wrapped(term)))
+
+
+def extend_by_kernel(state: Tensor, part: Tensor) -> Tensor:
+    """`extend` in one launch; of tensors with at most two dimensions."""
+    from xerte.graph import noise_kernels
+
+    shape = torch.broadcast_shapes(state.shape, part.shape)  # type: ignore[no-untyped-call]
+    out = torch.empty(shape, dtype=torch.int64, device=part.device)
+    rows = (1,) * (2 - len(shape)) + tuple(shape)
+    state, part = state.broadcast_to(rows), part.broadcast_to(rows)
+    strides = (*state.stride(), *part.stride())
+    if out.numel():
+        with torch.cuda.device_of(out):  # type: ignore[no-untyped-call]
+            grid = (-(-out.numel() // _BLOCK),)
+            noise_kernels.extend[grid](state, part, out, out.numel(), rows[1], *strides, BLOCK=_BLOCK)
+    return out
 
 
 def hashed(state: Tensor, number: Tensor | int) -> Tensor:

@@ -8,17 +8,10 @@ import triton
 import triton.language as tl
 
 from xerte.graph import noise
+from xerte.graph.noise_kernels import mix
 
 _GOLDEN, _STRIDE = tl.constexpr(noise._GOLDEN), tl.constexpr(noise._STRIDE)
-_MIX_1, _MIX_2 = tl.constexpr(noise._MIX_1), tl.constexpr(noise._MIX_2)
 _ONE, _BELOW_ONE = tl.constexpr(noise._ONE), tl.constexpr(noise._BELOW_ONE)
-
-
-@triton.jit
-def _mix(x):
-    x = (x ^ ((x >> 30) & 0x3FFFFFFFF)) * _MIX_1
-    x = (x ^ ((x >> 27) & 0x1FFFFFFFFF)) * _MIX_2
-    return x ^ ((x >> 31) & 0x1FFFFFFFF)
 
 
 @triton.jit
@@ -29,7 +22,7 @@ def _uniform(hashed):
 @triton.jit
 def _of_draw(state, draw, PURPOSE: tl.constexpr):
     """A number in (0, 1) of a node's i-th draw; four of them, for the purposes 1 … 4."""
-    return _uniform(_mix(state + (draw * 4 + PURPOSE) * _STRIDE))
+    return _uniform(mix(state + (draw * 4 + PURPOSE) * _STRIDE))
 
 
 @triton.jit
@@ -73,7 +66,7 @@ def race(
     object = tl.load(object_at + position, mask=there, other=0).to(tl.int64)
     edge_time = tl.load(time_at + position, mask=there, other=0).to(tl.int64)
     content = ((relation << 31) | object) * 4294967311 + edge_time
-    hashed = _mix(state * 3 + (content * _GOLDEN + 1))
+    hashed = mix(state * 3 + (content * _GOLDEN + 1))
     arrival = -tl.log(_uniform(hashed)) / _weight(tl.where(there, edge_time, time), time, STRATEGY, SCALE, FLOOR)
     out = row * COLUMNS + place
     tl.store(position_out + out, tl.where(there, position, -1), mask=place < WIDTH)

@@ -102,14 +102,14 @@ def _stream(
 
 def _weight(weights: Weights, edge_time: npt.NDArray[np.integer], node_time: Places) -> Numbers:
     """As `Weights.of`."""
+    weight: Numbers
     if weights.strategy is Sampling.EXPONENTIAL:
-        age: Numbers = (edge_time - node_time) / weights.scale
-        weight: Numbers = np.exp(age) + FLOOR
-        return weight
-    if weights.strategy is Sampling.LINEAR:
+        weight = np.exp((edge_time - node_time) / weights.scale) + FLOOR
+    elif weights.strategy is Sampling.LINEAR:
         weight = np.maximum(edge_time + 1.0, FLOOR)
-        return weight
-    return np.ones(np.broadcast_shapes(edge_time.shape, node_time.shape))
+    else:
+        weight = np.ones(np.broadcast_shapes(edge_time.shape, node_time.shape))
+    return weight
 
 
 def _mixed(x: Hashes) -> Hashes:
