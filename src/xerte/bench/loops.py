@@ -164,7 +164,8 @@ def infer(model: XERTE, history: TemporalIndex, query: tuple[int, int, int], see
         order = sorted(range(len(judged)), key=lambda i: -value[i])
         kept = [judged[i] for i in sorted(order[: s.k])]
         if len(order) > s.k:
-            margin = min(margin, 1 - value[order[s.k]] / value[order[s.k - 1]])
+            least, next = value[order[s.k - 1]], value[order[s.k]]
+            margin = min(margin, 1 - next / least if least else 0.0)  # both may be too small for a number
         all_edges.append(judged)
         all_kept.append(kept)
 
