@@ -4,8 +4,8 @@ import type { Lane, Layout } from "./layout";
 import { shape, type Shape } from "./shape";
 import type { Theme } from "./theme";
 
-/** Of the axis below the lowest row. */
-export const AXIS = 14;
+/** Of the axis below the lowest nodes: a date has room between. */
+export const AXIS = 22;
 
 export function axis({ layout, labels, candidate }: Scene, theme: Theme): Shape[] {
   const y = layout.bottom + AXIS;

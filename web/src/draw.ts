@@ -161,9 +161,8 @@ function labelled(
   const ink = mine ? theme.accent : quiet ? theme.quiet : theme.ink;
   const strong = labelStrength(layout, label, strength);
   const lines = label.lines.map((line, place) => {
-    const weight =
-      label.kind === "question" && place > 0 && !label.lines[0]?.endsWith(line) ? { "font-weight": "normal" } : {};
-    return shape("tspan", { x: label.x, ...(place > 0 ? { dy: round(label.size * LINE) } : {}), ...weight }, line);
+    const set = { x: label.x, dy: place > 0 ? round(label.size * LINE) : undefined };
+    return shape("tspan", { ...set, "font-weight": place < label.bold ? "bold" : undefined }, line);
   });
   const set = {
     class: `label ${label.kind}`,
@@ -171,7 +170,6 @@ function labelled(
     y: label.y,
     "font-family": FONT,
     "font-size": label.size,
-    "font-weight": label.bold ? "bold" : undefined,
     "text-anchor": label.anchor,
     fill: mixed(theme.paper, ink, strong),
     "pointer-events": "none",

@@ -1,7 +1,8 @@
 /** Which labels are shown and where: none may lie on another or on a node. What finds no room is told on hover. */
+import { AXIS } from "./axis";
 import type { Link } from "./document";
 import { pointAt, type Curve } from "./curve";
-import type { Box, Layout } from "./layout";
+import type { Box, Layout, Place } from "./layout";
 import { readable, wrapped, type Measure } from "./text";
 
 export interface Label {
@@ -9,7 +10,8 @@ export interface Label {
   readonly kind: "name" | "date" | "relation" | "axis" | "question";
   readonly lines: readonly string[];
   readonly size: number;
-  readonly bold: boolean;
+  /** How many lines are bold, from the first. */
+  readonly bold: number;
   readonly anchor: "start" | "middle" | "end";
   /** Of the anchor, and the first line's baseline. */
   readonly x: number;
@@ -23,6 +25,8 @@ export const LINE = 1.18;
 const ASCENT = 0.86;
 /** After how many columns a row's name is repeated. */
 const AGAIN = 7;
+/** How far apart rows must lie for a name to be told above or below its node, where no line leaves through it. */
+const TELLING = 60;
 
 export function overlap(a: Box, b: Box): boolean {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -31,7 +35,7 @@ export function overlap(a: Box, b: Box): boolean {
 type Wanted = Omit<Label, "box">;
 
 function boxed(wanted: Wanted, measure: Measure): Label {
-  const width = Math.max(...wanted.lines.map((line) => measure(line, wanted.size, wanted.bold))) + 4;
+  const width = Math.max(...wanted.lines.map((line, row) => measure(line, wanted.size, row < wanted.bold))) + 4;
   const height = wanted.lines.length * wanted.size * LINE + 2;
   const x = { start: wanted.x, middle: wanted.x - width / 2, end: wanted.x - width }[wanted.anchor];
   return {
@@ -55,8 +59,10 @@ class Crowd {
     for (const key of this.keys(box)) this.squares.set(key, [...(this.squares.get(key) ?? []), box]);
   }
 
-  free(box: Box): boolean {
-    for (const key of this.keys(box)) if (this.squares.get(key)?.some((other) => overlap(box, other))) return false;
+  /** @param but a box that may lie there. */
+  free(box: Box, but?: Box): boolean {
+    for (const key of this.keys(box))
+      if (this.squares.get(key)?.some((other) => other !== but && overlap(box, other))) return false;
     return true;
   }
 
@@ -68,9 +74,10 @@ class Crowd {
   }
 }
 
+/** The question's text: whom it is about, and the rest of it. */
 export interface Asked {
-  readonly lines: readonly string[];
-  readonly time: string;
+  readonly known: readonly string[];
+  readonly rest: readonly string[];
 }
 
 /** Names first, then dates and relations in the order of the links given. */
@@ -96,23 +103,25 @@ export function placed(
   };
   for (const { x, y, radius } of layout.places.values())
     crowd.add({ x: x - radius - 1, y: y - radius - 1, width: 2 * radius + 2, height: 2 * radius + 2 });
+  const parts = ways.size <= 60 ? 96 : 24; // of a line, by whose ends labels know it
   const sampled = new Map(
-    [...ways].map(([id, way]) => [id, [...Array(25).keys()].map((part) => pointAt(way, part / 24))] as const),
+    [...ways].map(([id, way]) => [id, [...Array(parts + 1).keys()].map((part) => pointAt(way, part / parts))] as const),
   );
   for (const points of sampled.values()) for (const { x, y } of points) lines.add({ x, y, width: 1, height: 1 });
 
   const question = layout.places.get(0);
   if (question) {
-    const y = question.y - ((asked.lines.length - 1) / 2) * scale.name * LINE + scale.name * 0.35;
+    const lines = [...asked.known, ...asked.rest];
+    const y = question.y - ((lines.length - 1) / 2) * scale.name * LINE + scale.name * 0.35;
     const x = question.x + question.radius + 10;
     put(
       boxed(
         {
           key: "question",
           kind: "question",
-          lines: asked.lines,
+          lines,
           size: scale.name,
-          bold: true,
+          bold: asked.known.length,
           anchor: "start",
           x,
           y,
@@ -122,36 +131,52 @@ export function placed(
       ),
     );
   }
-  for (const lane of layout.lanes) {
+  const named = layout.lanes.flatMap((lane) => {
     const first = lane.nodes[0];
-    if (!first || (first.node.id === 0 && lane.nodes.length === 1)) continue;
+    if (!first || (first.node.id === 0 && lane.nodes.length === 1)) return [];
     const base = {
       key: `name ${lane.entity}`,
       kind: "name",
       lines: [lane.name],
       size: scale.name,
-      bold: true,
+      bold: 1,
       of: lane.entity,
     } as const;
-    const x = first.x - first.radius - 7;
-    offer({ ...base, anchor: "end", x, y: lane.y + scale.name * 0.35 });
-    // Who looks at the recent end of a long row should not have to follow it back to its name.
-    let named = first.x;
-    for (const { node, x, radius } of lane.nodes.slice(1)) {
-      if (node.id === 0 || x - named < AGAIN * scale.column) continue;
-      const key = `name ${lane.entity} ${String(node.id)}`;
-      offer({ ...base, key, bold: false, anchor: "end", x: x - radius - 7, y: lane.y + scale.name * 0.35 });
-      named = x;
+    const beside = ({ x, y, radius }: Place): Wanted => ({
+      ...base,
+      anchor: "end",
+      x: x - radius - 7,
+      y: y + scale.name * 0.35,
+    });
+    return [{ lane, first, beside, label: boxed(beside(first), measure) }];
+  });
+  const reserved = new Crowd(64); // the layout has kept room beside every node that is named
+  for (const { label } of named) reserved.add(label.box);
+  for (const { first, label } of named) {
+    const above = { ...label, anchor: "middle", x: first.x, y: first.y - first.radius - scale.name / 2 - 2 } as const;
+    const below = { ...above, y: first.y + first.radius + scale.name + 1 } as const;
+    const others = scale.row >= TELLING ? [above, below].map((one) => boxed(one, measure)) : [];
+    const free = [label, ...others.filter(({ box }) => crowd.free(box) && reserved.free(box, label.box))];
+    const crossed = free.map(({ box }) => lines.count(box));
+    put(free[crossed.indexOf(Math.min(...crossed))] ?? label);
+  }
+  // Who looks at the recent end of a long row should not have to follow it back to its name.
+  for (const { lane, first, beside, label } of named) {
+    let last = first.x;
+    for (const place of lane.nodes.slice(1)) {
+      if (place.node.id === 0 || place.x - last < AGAIN * scale.column) continue;
+      offer({ ...beside(place), key: `${label.key} ${String(place.node.id)}`, bold: 0 });
+      last = place.x;
     }
   }
-  const axis = layout.bottom + 34;
+  const axis = layout.bottom + AXIS + 20;
   for (const column of layout.columns.toReversed())
     offer({
       key: `axis ${column.time}`,
       kind: "axis",
       lines: [column.time],
       size: scale.small,
-      bold: false,
+      bold: 0,
       anchor: "middle",
       x: column.x,
       y: axis,
@@ -175,7 +200,7 @@ export function placed(
           kind: "relation",
           lines: text,
           size: scale.small,
-          bold: false,
+          bold: 0,
           anchor: "middle",
           x,
           y: y + dy + scale.small * ASCENT,
@@ -186,24 +211,19 @@ export function placed(
         const crossed =
           lines.count(label.box) -
           [...own].filter((point) => overlap(label.box, { ...point, width: 1, height: 1 })).length;
-        const cost = crossed + 3 * Math.abs(t - 0.62) + (dy < -high / 2 ? 0 : 0.6);
+        const cost = (24 / parts) * crossed + 3 * Math.abs(t - 0.62) + (dy < -high / 2 ? 0 : 0.6);
         if (cost < least) [best, least] = [label, cost];
       }
     }
     if (best) put(best);
   }
   const dated = [...layout.places.values()].filter(({ node }) => node.id > 0 && layout.places.size <= 60);
-  for (const { node, x, y, radius } of dated.toSorted((a, b) => b.radius - a.radius))
-    offer({
-      key: `date ${String(node.id)}`,
-      kind: "date",
-      lines: [node.time],
-      size: scale.small,
-      bold: false,
-      anchor: "middle",
-      x,
-      y: y + radius + scale.small + 1,
-      of: node.id,
-    });
+  for (const { node, x, y, radius } of dated.toSorted((a, b) => b.radius - a.radius)) {
+    const base = { key: `date ${String(node.id)}`, kind: "date", lines: [node.time], size: scale.small } as const;
+    const found = [y + radius + scale.small + 1, y - radius - 0.4 * scale.small - 2]
+      .map((y) => boxed({ ...base, bold: 0, anchor: "middle", x, y, of: node.id }, measure))
+      .find(({ box }) => crowd.free(box) && lines.count(box) === 0); // the axis has the date, too
+    if (found) put(found);
+  }
   return labels;
 }

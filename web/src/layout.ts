@@ -14,7 +14,7 @@ export interface Place {
   readonly node: Node;
   readonly x: number;
   readonly y: number;
-  /** The largest radius the node has at any moment. */
+  /** The largest radius the node has at any moment that is drawn. */
   readonly radius: number;
 }
 
@@ -89,6 +89,7 @@ export function nodesOf(story: Story, links: readonly Link[]): Node[] {
 
 /**
  * @param aspect width by height that is to be filled: where there are few rows, they lie further apart.
+ * @param still whether nodes only get the size they have at the end: labels then lie closer to them.
  */
 export function layOut(
   story: Story,
@@ -96,6 +97,7 @@ export function layOut(
   answer: string | null,
   measure: Measure,
   aspect: number,
+  still: boolean,
 ): Layout {
   const nodes = nodesOf(story, links);
   const usual = scaleFor(nodes.length);
@@ -108,7 +110,8 @@ export function layOut(
   const strongest = Math.max(1e-9, ...nodes.filter((node) => node.id > 0).flatMap((node) => node.attention));
   const root = scaleSqrt([0, strongest], [scale.least, scale.radius]).clamp(true);
   const radius = (attention: number): number => root(attention);
-  const size = (node: Node): number => radius(Math.max(...node.attention));
+  const size = (node: Node): number =>
+    radius(still && node.id > 0 ? (node.attention.at(-1) ?? 0) : Math.max(...node.attention));
   const xOf = (node: Node): number => x.get(node.time) ?? 0;
 
   const grouped = new Map<string, Node[]>();

@@ -13,24 +13,24 @@ import { chosen, frames, moment, peak, shareOf, type Choice } from "./view";
 /** How many relations are written on their lines, by how many nodes there are. */
 const written = (nodes: number): number => (nodes <= 60 ? 60 : 24);
 
-export function sceneOf(story: Story, choice: Choice, measure: Measure, aspect: number): Scene {
+/** @param still whether only the last moment is drawn. */
+export function sceneOf(story: Story, choice: Choice, measure: Measure, aspect: number, still = false): Scene {
   const links = chosen(story, choice);
   const candidate = story.candidates[choice.candidate];
-  const layout = layOut(story, links, candidate?.entity ?? null, measure, aspect);
+  const layout = layOut(story, links, candidate?.entity ?? null, measure, aspect, still);
   const ways = curves(links, layout);
   const { query } = story;
   const known = readable(query.subject === "?" ? query.object : query.subject);
   const relation = readable(query.relation);
-  const lines = [
-    ...wrapped(known, 22, 3),
-    ...wrapped(query.subject === "?" ? `? ${relation}` : `${relation} ?`, 24, 3),
-    query.time,
-  ];
+  const asked = {
+    known: wrapped(known, 22, 3),
+    rest: [...wrapped(query.subject === "?" ? `? ${relation}` : `${relation} ?`, 24, 3), query.time],
+  };
   const order = links.toSorted(
     (a, b) => shareOf(candidate, b.id) - shareOf(candidate, a.id) || peak(b) - peak(a) || a.id - b.id,
   );
   const count = nodesOf(story, links).length;
-  const labels = placed(layout, order, ways, { lines, time: query.time }, measure, written(count));
+  const labels = placed(layout, order, ways, asked, measure, written(count));
   return { story, layout, links, labels, candidate };
 }
 
@@ -39,7 +39,7 @@ const ASPECT = 2;
 
 /** A whole SVG document of the last moment, for papers. */
 export function figure(story: Story, choice: Choice, theme: Theme, measure: Measure): string {
-  const scene = sceneOf(story, choice, measure, ASPECT);
+  const scene = sceneOf(story, choice, measure, ASPECT, true);
   const last = frames(story.steps).at(-1) ?? { kind: "initialise", step: 0 };
   const box = bounds(scene);
   const key = legend(scene, theme, measure, box.x + 18, box.y + box.height + 4);

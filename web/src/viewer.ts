@@ -8,7 +8,7 @@ import { aboutLink, aboutNode, candidates, evidence, same, type Spot } from "./s
 import { figure, sceneOf } from "./scene";
 import { patch } from "./shape";
 import style from "./style.css?inline";
-import { byCanvas, readable } from "./text";
+import { byCanvas, byTable, readable, widest } from "./text";
 import { DARK, LIGHT, type Theme } from "./theme";
 import { frames, LEASTS, moment, tidy, type Choice, type Frame, type Moment } from "./view";
 
@@ -290,7 +290,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
   }
 
   function save(): void {
-    const blob = new Blob([figure(story, choice, theme(), measure)], { type: "image/svg+xml" });
+    const blob = new Blob([figure(story, choice, theme(), widest(measure, byTable))], { type: "image/svg+xml" });
     const link = element("a", { href: URL.createObjectURL(blob), download: "explanation.svg" });
     link.click();
     setTimeout(() => {

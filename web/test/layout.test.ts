@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { AXIS } from "../src/axis";
 import { curves } from "../src/curve";
+import { bounds } from "../src/draw";
 import { unpack } from "../src/document";
 import { overlap } from "../src/labels";
 import { columns } from "../src/layout";
@@ -46,6 +48,16 @@ describe.each([5, 50, 500])("%i nodes", (count) => {
     expect(clashes).toEqual([]);
   });
 
+  test("every label lies within the picture, and none on the line of the axis", () => {
+    const whole = bounds(scene);
+    const line = { x: whole.x, y: scene.layout.bottom + AXIS - 1, width: whole.width, height: 2 };
+    for (const { box, key } of scene.labels) {
+      expect([box.x >= whole.x, box.x + box.width <= whole.x + whole.width], key).toEqual([true, true]);
+      expect([box.y >= whole.y, box.y + box.height <= whole.y + whole.height], key).toEqual([true, true]);
+      expect(overlap(box, line), key).toBe(false);
+    }
+  });
+
   test("no node lies on another", () => {
     const clashes = places.flatMap((one, place) =>
       places
@@ -66,6 +78,41 @@ describe.each([5, 50, 500])("%i nodes", (count) => {
   test("it is drawn the same every time", () => {
     expect(figure(story, ALL, LIGHT, byTable)).toBe(figure(unpack(made(count)), ALL, LIGHT, byTable));
   });
+});
+
+// Advances of DejaVu Sans, in thousandths of its size: plain and bold.
+test.each([
+  ["Old Anvil Brigade", 8673, 9811],
+  ["Express intent to meet or negotiate", 17870, 20214],
+  ["reports to", 4919, 5654],
+  ["2014-11-09", 5812, 6396],
+  ["Illinois", 3173, 3737],
+])("%s has room in the widest font that systems fall back to", (text, plain, bold) => {
+  const room = [byTable(text, 1000), byTable(text, 1000, true)];
+  expect(room[0]).toBeGreaterThanOrEqual(plain);
+  expect(room[1]).toBeGreaterThanOrEqual(bold);
+  expect(room[0]).toBeLessThan(1.2 * plain);
+  expect(room[1]).toBeLessThan(1.2 * bold);
+});
+
+test("of the question just the lines of its name are bold, however many", () => {
+  const asked = { ...SMALL.query, subject: "Ministry of Justice of Druerugard" };
+  const drawn = figure(unpack({ ...SMALL, query: asked }), ALL, LIGHT, byTable);
+  const text = /<text class="label question".*?<\/text>/.exec(drawn)?.[0] ?? "";
+  const lines = [...text.matchAll(/<tspan([^>]*)>([^<]*)</g)].map(([, set, line]) => [line, set?.includes("bold")]);
+  expect(lines).toEqual([
+    ["Ministry of Justice of", true],
+    ["Druerugard", true],
+    ["visits ?", false],
+    ["2024-01-10", false],
+  ]);
+});
+
+test("in a figure labels keep to the size that nodes have at the end", () => {
+  const story = unpack(SMALL);
+  const [moving, still] = [false, true].map((one) => sceneOf(story, ALL, byTable, 2, one).layout.places.get(1));
+  expect(moving?.radius).toBe(27);
+  expect(still?.radius).toBeCloseTo(6 + 21 * Math.sqrt(0.6 / 0.8));
 });
 
 test("an arrow ends at the rim of the earlier node and starts at the later one", () => {

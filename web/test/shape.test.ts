@@ -24,7 +24,7 @@ test("a figure holds the question, the answer, their colour, and nothing that wa
 });
 
 test("text is measured by the table, shortened and wrapped", () => {
-  expect(byTable("Mali", 10)).toBeCloseTo((833 + 556 + 222 + 222) / 100);
+  expect(byTable("Mali", 10)).toBeCloseTo((1.17 * (833 + 556 + 222 + 222)) / 100);
   expect(byTable("日本", 10)).toBe(20);
   expect(shortened("Cabinet of Ministers", 9)).toBe("Cabinet…");
   expect(wrapped("Express intent to meet or negotiate", 17, 3)).toEqual(["Express intent to", "meet or negotiate"]);
