@@ -12,6 +12,7 @@ import pytest
 
 from drawn import drawn, graph
 from xerte.explanation import page
+from xerte.explanation.named import Edge, Graph, Node
 from xerte.explanation.picture import Candidate, document
 
 if TYPE_CHECKING:
@@ -79,23 +80,40 @@ def opened(browser: "Browser", tmp_path: Path) -> Iterator[Any]:
         one.context.close()
 
 
+BOXES = """all => all.map(one => { const box = one.getBoundingClientRect();
+    return [one.textContent, box.left, box.top, box.right, box.bottom] })"""
+
+
+def clashes(boxes: list[Any]) -> list[tuple[str, str]]:
+    """The texts that lie on each other."""
+    return [
+        (a[0], b[0])
+        for a, b in itertools.combinations(boxes, 2)
+        if min(a[3], b[3]) - max(a[1], b[1]) > 0.5 and min(a[4], b[4]) - max(a[2], b[2]) > 0.5
+    ]
+
+
 @pytest.mark.parametrize("count", [5, 50, 500])
 def test_labels_do_not_overlap_as_the_browser_measures_them(opened: Any, count: int) -> None:
     one = opened(drawn(count))
     one.slide("Least share of the score", 0)
     one.page.get_by_label("and what was pruned").check()
     assert one.page.locator(".node").count() == count
-    boxes = one.page.locator(".label").evaluate_all(
-        """all => all.map(one => { const box = one.getBoundingClientRect();
-           return [one.textContent, box.left, box.top, box.right, box.bottom] })"""
-    )
+    boxes = one.page.locator(".label").evaluate_all(BOXES)
     assert len(boxes) > {5: 6, 50: 40, 500: 120}[count]
-    clashes = [
-        (a[0], b[0])
-        for a, b in itertools.combinations(boxes, 2)
-        if min(a[3], b[3]) - max(a[1], b[1]) > 0.5 and min(a[4], b[4]) - max(a[2], b[2]) > 0.5
-    ]
-    assert clashes == []
+    assert clashes(boxes) == []
+
+
+@pytest.mark.parametrize("count", [5, 50, 500])
+def test_a_figure_holds_its_labels_in_whatever_font_the_browser_has(browser: "Browser", count: int) -> None:
+    opened = browser.new_page()
+    opened.set_content(page.figure(drawn(count), least=0, pruned=True, dark=False))
+    left, top, right, bottom = opened.locator("svg").evaluate_all(BOXES)[0][1:]
+    boxes = opened.locator(".label, .legend text").evaluate_all(BOXES)
+    assert len(boxes) > {5: 6, 50: 40, 500: 120}[count]
+    assert [box for box in boxes if not (left <= box[1] < box[3] <= right and top <= box[2] < box[4] <= bottom)] == []
+    assert clashes(boxes) == []
+    opened.close()
 
 
 def test_time_runs_to_the_right_sizes_are_attention_and_one_colour_marks_question_and_answer(opened: Any) -> None:
@@ -188,6 +206,38 @@ def test_another_candidate_shows_its_own_evidence(opened: Any) -> None:
     assert [fact.split()[0] for fact in facts] == ["100.0"]
     assert made.edges[4].sentence in facts[0]
     assert one.page.get_by_role("heading", name="Why").inner_text().lower() == f"why {other}?".lower()
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_what_is_held_is_let_go_by_escape_anywhere_and_by_another_candidate(opened: Any, by_key: bool) -> None:
+    one = opened(drawn(5))
+    fact, hint = one.page.locator(".fact").first, "Point at a node"
+    fact.click()
+    one.page.mouse.move(5, 5)
+    assert fact.get_attribute("aria-pressed") == "true"
+    assert hint not in one.page.locator(".detail").inner_text()
+    if by_key:
+        one.page.keyboard.press("Escape")
+    else:
+        one.page.get_by_role("radio").nth(1).check()
+    assert one.page.locator(".fact[aria-pressed='true']").count() == 0
+    assert hint in one.page.locator(".detail").inner_text()
+
+
+def test_facts_that_differ_only_in_who_acts_are_two(opened: Any) -> None:
+    asked = Node(0, "Ann", "2024-01-09", 0, (1.0, 0.0), True)
+    ben = Node(1, "Ben", "2024-01-08", 1, (0.0, 1.0), True)
+    told = (("Ann", "Ben", 0.75, "Ann met Ben."), ("Ben", "Ann", 0.25, "Ann was met by Ben."))
+    edges = tuple(
+        Edge(0, 1, subject, "meets", object, "2024-01-08", 1, share, share, share, True, sentence)
+        for subject, object, share, sentence in told
+    )
+    candidate = Candidate("Ben", Graph((asked, ben), edges), (), ())
+    question = {"subject": "Ann", "relation": "meets", "object": "?", "time": "2024-01-09"}
+    answers = [{"entity": "Ben", "score": 1.0, "reached": True}]
+    one = opened(document(question, "xerte", answers, [candidate]))
+    facts = [" ".join(text.split()) for text in one.page.locator(".fact").all_inner_texts()]
+    assert facts == ["75.0 % Ann met Ben.", "25.0 % Ann was met by Ben."]
 
 
 def test_the_filter_takes_away_what_carried_little(opened: Any) -> None:

@@ -47,7 +47,7 @@ export function draw(scene: Scene, now: Moment, theme: Theme, emphasis?: Emphasi
     ["axis", axis(scene, theme)],
     ["links", links(scene, now, theme, radius, strength.link)],
     ["nodes", nodes(scene, theme, radius, strength.node)],
-    ["labels", scene.labels.map((label) => labelled(scene, label, theme, strength))],
+    ["labels", scene.labels.map((label) => labelled(scene, label, theme, radius, strength))],
   ];
   return groups.map(([name, inside]) => shape("g", { class: name }, inside, name));
 }
@@ -154,20 +154,24 @@ function labelled(
   { layout, candidate }: Scene,
   label: Label,
   theme: Theme,
+  radius: (place: Place) => number,
   strength: Record<"node" | "link", Strength>,
 ): Shape {
   const mine = label.kind === "question" || (label.kind === "name" && label.of === candidate?.entity);
   const quiet = label.kind === "axis" || label.kind === "date";
   const ink = mine ? theme.accent : quiet ? theme.quiet : theme.ink;
   const strong = labelStrength(layout, label, strength);
+  const beside = label.beside && layout.places.get(label.beside.node);
+  const more = beside ? Math.max(0, radius(beside) - beside.radius) : 0;
+  const [x, y] = [label.x + more * (label.beside?.x ?? 0), label.y + more * (label.beside?.y ?? 0)];
   const lines = label.lines.map((line, place) => {
-    const set = { x: label.x, dy: place > 0 ? round(label.size * LINE) : undefined };
+    const set = { x, dy: place > 0 ? round(label.size * LINE) : undefined };
     return shape("tspan", { ...set, "font-weight": place < label.bold ? "bold" : undefined }, line);
   });
   const set = {
     class: `label ${label.kind}`,
-    x: label.x,
-    y: label.y,
+    x,
+    y,
     "font-family": FONT,
     "font-size": label.size,
     "text-anchor": label.anchor,
@@ -187,6 +191,7 @@ function labelStrength(layout: Layout, label: Label, { node, link }: Record<"nod
   if (label.kind === "date") return node(Number(label.of));
   if (label.kind !== "name") return 1;
   const lane = layout.laneOf.get(String(label.of));
-  const most = Math.max(0, ...(lane?.nodes ?? []).map((place) => node(place.node.id)));
+  const named = (lane?.nodes ?? []).map((place) => place.node.id).filter((id) => id > 0); // the question has its own text
+  const most = Math.max(0, ...named.map(node));
   return most > 0 && most < 1 ? 0.25 + 0.75 * most : most;
 }

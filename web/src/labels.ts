@@ -19,6 +19,8 @@ export interface Label {
   readonly box: Box;
   /** The entity, node or link it belongs to. */
   readonly of: string | number;
+  /** The node it lies beside, and where: while the node is larger it moves on that way. */
+  readonly beside?: { readonly node: number; readonly x: number; readonly y: number };
 }
 
 export const LINE = 1.18;
@@ -142,30 +144,38 @@ export function placed(
       bold: 1,
       of: lane.entity,
     } as const;
-    const beside = ({ x, y, radius }: Place): Wanted => ({
+    const left = ({ node, x, y, radius }: Place): Wanted => ({
       ...base,
       anchor: "end",
       x: x - radius - 7,
       y: y + scale.name * 0.35,
+      beside: { node: node.id, x: -1, y: 0 },
     });
-    return [{ lane, first, beside, label: boxed(beside(first), measure) }];
+    return [{ lane, first, left, label: boxed(left(first), measure) }];
   });
   const reserved = new Crowd(64); // the layout has kept room beside every node that is named
   for (const { label } of named) reserved.add(label.box);
   for (const { first, label } of named) {
-    const above = { ...label, anchor: "middle", x: first.x, y: first.y - first.radius - scale.name / 2 - 2 } as const;
-    const below = { ...above, y: first.y + first.radius + scale.name + 1 } as const;
+    const { node, x, y, radius } = first;
+    const above = {
+      ...label,
+      anchor: "middle",
+      x,
+      y: y - radius - scale.name / 2 - 2,
+      beside: { node: node.id, x: 0, y: -1 },
+    } as const;
+    const below = { ...above, y: y + radius + scale.name + 1, beside: { node: node.id, x: 0, y: 1 } } as const;
     const others = scale.row >= TELLING ? [above, below].map((one) => boxed(one, measure)) : [];
     const free = [label, ...others.filter(({ box }) => crowd.free(box) && reserved.free(box, label.box))];
     const crossed = free.map(({ box }) => lines.count(box));
     put(free[crossed.indexOf(Math.min(...crossed))] ?? label);
   }
   // Who looks at the recent end of a long row should not have to follow it back to its name.
-  for (const { lane, first, beside, label } of named) {
+  for (const { lane, first, left, label } of named) {
     let last = first.x;
     for (const place of lane.nodes.slice(1)) {
       if (place.node.id === 0 || place.x - last < AGAIN * scale.column) continue;
-      offer({ ...beside(place), key: `${label.key} ${String(place.node.id)}`, bold: 0 });
+      offer({ ...left(place), key: `${label.key} ${String(place.node.id)}`, bold: 0 });
       last = place.x;
     }
   }
@@ -220,8 +230,12 @@ export function placed(
   const dated = [...layout.places.values()].filter(({ node }) => node.id > 0 && layout.places.size <= 60);
   for (const { node, x, y, radius } of dated.toSorted((a, b) => b.radius - a.radius)) {
     const base = { key: `date ${String(node.id)}`, kind: "date", lines: [node.time], size: scale.small } as const;
-    const found = [y + radius + scale.small + 1, y - radius - 0.4 * scale.small - 2]
-      .map((y) => boxed({ ...base, bold: 0, anchor: "middle", x, y, of: node.id }, measure))
+    const found = [1, -1]
+      .map((side) => {
+        const away = side > 0 ? radius + scale.small + 1 : -radius - 0.4 * scale.small - 2;
+        const beside = { node: node.id, x: 0, y: side };
+        return boxed({ ...base, bold: 0, anchor: "middle", x, y: y + away, of: node.id, beside }, measure);
+      })
       .find(({ box }) => crowd.free(box) && lines.count(box) === 0); // the axis has the date, too
     if (found) put(found);
   }

@@ -14,7 +14,7 @@ export interface Place {
   readonly node: Node;
   readonly x: number;
   readonly y: number;
-  /** The largest radius the node has at any moment that is drawn. */
+  /** At the end. While a replay runs the node may be larger. */
   readonly radius: number;
 }
 
@@ -31,6 +31,12 @@ export interface Column {
   readonly x: number;
 }
 
+/** What a picture should fill where nothing in it is made smaller. */
+export interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
 /** Sizes by how much there is to show. */
 export interface Scale {
   readonly row: number;
@@ -40,6 +46,8 @@ export interface Scale {
   readonly name: number;
   readonly small: number;
   readonly letters: number;
+  /** How narrow columns may become to fit: letters stay legible as long as nothing is zoomed. */
+  readonly narrow: number;
 }
 
 export interface Layout {
@@ -56,12 +64,14 @@ export interface Layout {
   readonly right: number;
 }
 
-const ROOMY: Scale = { row: 118, column: 128, radius: 27, least: 6, name: 15, small: 12, letters: 34 };
-const USUAL: Scale = { row: 60, column: 84, radius: 20, least: 4.5, name: 13, small: 11, letters: 32 };
-const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26 };
+const ROOMY: Scale = { row: 118, column: 128, radius: 27, least: 6, name: 15, small: 12, letters: 34, narrow: 96 };
+const USUAL: Scale = { row: 60, column: 84, radius: 20, least: 4.5, name: 13, small: 11, letters: 32, narrow: 56 };
+const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26, narrow: 34 };
 
 /** The largest distance of rows, however few there are. */
-const ROOMIEST = 150;
+const ROOMIEST = 220;
+/** The names before the first column and the question's text behind the last take about as many columns. */
+const BESIDE = 3;
 
 export function scaleFor(count: number): Scale {
   if (count <= 12) return ROOMY;
@@ -88,30 +98,27 @@ export function nodesOf(story: Story, links: readonly Link[]): Node[] {
 }
 
 /**
- * @param aspect width by height that is to be filled: where there are few rows, they lie further apart.
- * @param still whether nodes only get the size they have at the end: labels then lie closer to them.
+ * @param room that is to be filled: where there are many columns they move together, few rows lie further apart.
  */
 export function layOut(
   story: Story,
   links: readonly Link[],
   answer: string | null,
   measure: Measure,
-  aspect: number,
-  still: boolean,
+  room: Room,
 ): Layout {
   const nodes = nodesOf(story, links);
   const usual = scaleFor(nodes.length);
-  let scale = usual;
-  const byTime = columns(
-    nodes.map((node) => node.time),
-    scale.column,
-  );
+  const times = nodes.map((node) => node.time);
+  const steps = (columns(times, 1).at(-1)?.x ?? 0) + BESIDE;
+  let scale = { ...usual, column: Math.min(usual.column, Math.max(usual.narrow, room.width / steps)) };
+  const byTime = columns(times, scale.column);
   const x = new Map(byTime.map((column) => [column.time, column.x]));
   const strongest = Math.max(1e-9, ...nodes.filter((node) => node.id > 0).flatMap((node) => node.attention));
   const root = scaleSqrt([0, strongest], [scale.least, scale.radius]).clamp(true);
   const radius = (attention: number): number => root(attention);
-  const size = (node: Node): number =>
-    radius(still && node.id > 0 ? (node.attention.at(-1) ?? 0) : Math.max(...node.attention));
+  const most = (node: Node): number => radius(Math.max(...node.attention));
+  const size = (node: Node): number => (node.id > 0 ? radius(node.attention.at(-1) ?? 0) : most(node));
   const xOf = (node: Node): number => x.get(node.time) ?? 0;
 
   const grouped = new Map<string, Node[]>();
@@ -139,16 +146,16 @@ export function layOut(
   const name = (entity: string): string => shortened(readable(entity), scale.letters);
   for (const [entity, group] of order) {
     const wide = measure(name(entity), scale.name, true) + 14;
-    const from = Math.min(...group.map((node) => xOf(node) - size(node))) - wide;
-    const to = Math.max(...group.map((node) => xOf(node) + size(node))) + 10;
+    const from = Math.min(...group.map((node) => xOf(node) - most(node))) - wide;
+    const to = Math.max(...group.map((node) => xOf(node) + most(node))) + 10;
     rowOf.set(entity, freeRow(taken, rowOf, near.get(entity), from, to));
     const row = rowOf.get(entity) ?? 0;
     taken.set(row, [...(taken.get(row) ?? []), [from, to]]);
   }
   const rows = [...new Set(rowOf.values())].toSorted((a, b) => a - b);
-  const whole = (byTime.at(-1)?.x ?? 0) + 3 * scale.column;
-  const room = (whole / aspect - 2 * scale.radius - 70) / Math.max(1, rows.length - 1);
-  scale = { ...scale, row: Math.max(usual.row, Math.min(ROOMIEST, room)) };
+  const high = (scale.column * steps * room.height) / room.width;
+  const apart = (high - 2 * scale.radius - 70) / Math.max(1, rows.length - 1);
+  scale = { ...scale, row: Math.max(usual.row, Math.min(ROOMIEST, apart)) };
   const yOf = new Map(rows.map((row, place) => [row, place * scale.row]));
   const places = new Map<number, Place>();
   const lanes = order.map(([entity, group]) => {

@@ -3,7 +3,7 @@ import { curves } from "./curve";
 import { bounds, draw, type Scene } from "./draw";
 import type { Story } from "./document";
 import { legend } from "./legend";
-import { layOut, nodesOf } from "./layout";
+import { layOut, nodesOf, type Room } from "./layout";
 import { placed } from "./labels";
 import { markup, shape } from "./shape";
 import { readable, wrapped, type Measure } from "./text";
@@ -13,11 +13,10 @@ import { chosen, frames, moment, peak, shareOf, type Choice } from "./view";
 /** How many relations are written on their lines, by how many nodes there are. */
 const written = (nodes: number): number => (nodes <= 60 ? 60 : 24);
 
-/** @param still whether only the last moment is drawn. */
-export function sceneOf(story: Story, choice: Choice, measure: Measure, aspect: number, still = false): Scene {
+export function sceneOf(story: Story, choice: Choice, measure: Measure, room: Room): Scene {
   const links = chosen(story, choice);
   const candidate = story.candidates[choice.candidate];
-  const layout = layOut(story, links, candidate?.entity ?? null, measure, aspect, still);
+  const layout = layOut(story, links, candidate?.entity ?? null, measure, room);
   const ways = curves(links, layout);
   const { query } = story;
   const known = readable(query.subject === "?" ? query.object : query.subject);
@@ -34,12 +33,12 @@ export function sceneOf(story: Story, choice: Choice, measure: Measure, aspect: 
   return { story, layout, links, labels, candidate };
 }
 
-/** Of a figure, unless there is too much in it: as wide as a page of a paper, and half as high. */
-const ASPECT = 2;
+/** Of a figure, unless there is too much in it: its letters stay legible across a page of a paper. */
+const PAGE: Room = { width: 1000, height: 500 };
 
 /** A whole SVG document of the last moment, for papers. */
 export function figure(story: Story, choice: Choice, theme: Theme, measure: Measure): string {
-  const scene = sceneOf(story, choice, measure, ASPECT, true);
+  const scene = sceneOf(story, choice, measure, PAGE);
   const last = frames(story.steps).at(-1) ?? { kind: "initialise", step: 0 };
   const box = bounds(scene);
   const key = legend(scene, theme, measure, box.x + 18, box.y + box.height + 4);

@@ -45,11 +45,8 @@ export function evidence(story: Story, chosen: number, pinned: Spot, act: Action
   for (const link of story.links) {
     const share = shareOf(candidate, link.id);
     if (share <= 0) continue;
-    const key = [
-      link.relation,
-      link.time,
-      ...[link.source, link.target].map((end) => story.nodes[end]?.entity ?? "").sort(),
-    ].join("\n");
+    const [subject, object] = link.inverse ? [link.target, link.source] : [link.source, link.target];
+    const key = [story.nodes[subject]?.entity, link.relation, story.nodes[object]?.entity, link.time].join("\n");
     const had = facts.get(key);
     const heavier = !had || share > had.best;
     facts.set(key, {

@@ -5,6 +5,7 @@ import { unpack, type Packed } from "./document";
 import { bounds, draw, type Emphasis, type Scene } from "./draw";
 import { element } from "./elements";
 import { aboutLink, aboutNode, candidates, evidence, same, type Spot } from "./side";
+import type { Room } from "./layout";
 import { figure, sceneOf } from "./scene";
 import { patch } from "./shape";
 import style from "./style.css?inline";
@@ -27,6 +28,8 @@ export interface Viewer {
 
 const FEW = 24;
 const BEAT = 1300;
+/** What the buttons at the top take of the stage. */
+const BUTTONS = 34;
 let mounted = 0;
 
 const toldFrame = (frame: Frame, steps: number): string => {
@@ -61,6 +64,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
 
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("role", "group");
+  svg.setAttribute("tabindex", "-1"); // its nodes are tabbed to, not the whole
   svg.setAttribute(
     "aria-label",
     "Inference graph. Arrow keys move from node to node, Enter holds on to one, Escape lets go.",
@@ -159,10 +163,10 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     least.value = String(LEASTS.indexOf(choice.least));
     leastText.textContent = toldLeast(choice.least);
     pruned.checked = choice.pruned;
-    scene = sceneOf(story, choice, measure, aspect());
+    scene = sceneOf(story, choice, measure, room());
     hovered = null;
     if (!scene.layout.places.has(current)) current = 0;
-    if (pinned && !shown(pinned)) pinned = null;
+    if (pinned && (other || !shown(pinned))) pinned = null;
     redraw();
     name();
     list();
@@ -178,9 +182,9 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     }
   }
 
-  const aspect = (): number => {
+  const room = (): Room => {
     const { width, height } = stage.getBoundingClientRect();
-    return width > 0 && height > 0 ? width / height : 1.6;
+    return width > 0 && height > BUTTONS ? { width, height: height - BUTTONS } : { width: 1000, height: 625 };
   };
 
   const shown = (spot: NonNullable<Spot>): boolean =>
@@ -278,15 +282,14 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
 
   /** All of it where that stays legible; otherwise the end of it, where the question is. */
   function fit(smallest = 0.6): void {
-    const { width, height } = stage.getBoundingClientRect();
-    if (width === 0 || height === 0) return;
+    const { width, height } = room();
     const box = bounds(scene);
     const scale = Math.max(smallest, Math.min(1.25, width / box.width, height / box.height));
     const question = scene.layout.places.get(0)?.y ?? 0;
     const x =
       box.width * scale > width ? width - (box.x + box.width) * scale : width / 2 - (box.x + box.width / 2) * scale;
     const middle = box.height * scale > height ? question : box.y + box.height / 2;
-    zoomer.transform(canvas, zoomIdentity.translate(x, height / 2 - middle * scale).scale(scale));
+    zoomer.transform(canvas, zoomIdentity.translate(x, BUTTONS + height / 2 - middle * scale).scale(scale));
   }
 
   function save(): void {
@@ -359,10 +362,13 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
       redraw();
       world.querySelector<SVGGElement>(`[data-node="${String(current)}"]`)?.focus();
     } else if (event.key === "Enter" || event.key === " ") pin({ kind: "node", id: current });
-    else if (event.key === "Escape") {
-      [pinned, hovered] = [null, null];
-      redraw();
-    } else return;
+    else return;
+    event.preventDefault();
+  });
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !spot()) return;
+    [pinned, hovered, tip.hidden] = [null, null, true];
+    redraw();
     event.preventDefault();
   });
   canvas.call(zoomer).on("dblclick.zoom", null);

@@ -1,15 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { AXIS } from "../src/axis";
 import { curves } from "../src/curve";
-import { bounds } from "../src/draw";
+import { bounds, draw } from "../src/draw";
 import { unpack } from "../src/document";
 import { overlap } from "../src/labels";
 import { columns } from "../src/layout";
 import { figure, sceneOf } from "../src/scene";
+import { markup, shape } from "../src/shape";
 import { byTable } from "../src/text";
 import { LIGHT } from "../src/theme";
+import { moment, type Frame } from "../src/view";
 import { made, SMALL } from "./made";
 
+const ROOM = { width: 1000, height: 625 };
 const ALL = { candidate: 0, least: 0, pruned: true };
 
 test("columns lie in the order of time; a longer gap is wider, but not in proportion", () => {
@@ -22,7 +25,7 @@ test("columns lie in the order of time; a longer gap is wider, but not in propor
 
 describe.each([5, 50, 500])("%i nodes", (count) => {
   const story = unpack(made(count));
-  const scene = sceneOf(story, ALL, byTable, 1.6);
+  const scene = sceneOf(story, ALL, byTable, ROOM);
   const places = [...scene.layout.places.values()];
 
   test("all are there, and time runs to the right with the question at its end", () => {
@@ -108,16 +111,33 @@ test("of the question just the lines of its name are bold, however many", () => 
   ]);
 });
 
-test("in a figure labels keep to the size that nodes have at the end", () => {
+test("many columns move together, as far as their labels allow", () => {
+  const story = unpack(made(20));
+  const step = (width: number): number => sceneOf(story, ALL, byTable, { width, height: 500 }).layout.scale.column;
+  expect(step(5000)).toBe(84);
+  expect(step(100)).toBe(56);
+  const { layout } = sceneOf(story, ALL, byTable, { width: 1400, height: 500 });
+  expect(layout.scale.column).toBeGreaterThan(56);
+  expect(layout.right + 3 * layout.scale.column).toBeCloseTo(1400);
+});
+
+test("a label beside a node gives way while the node is larger", () => {
   const story = unpack(SMALL);
-  const [moving, still] = [false, true].map((one) => sceneOf(story, ALL, byTable, 2, one).layout.places.get(1));
-  expect(moving?.radius).toBe(27);
-  expect(still?.radius).toBeCloseTo(6 + 21 * Math.sqrt(0.6 / 0.8));
+  const scene = sceneOf(story, ALL, byTable, ROOM);
+  const end = 6 + 21 * Math.sqrt(0.6 / 0.8); // B's attention at the end, and the largest that any node ever has
+  expect(scene.layout.places.get(1)?.radius).toBeCloseTo(end);
+  const side = scene.labels.find(({ key }) => key === "date 1")?.beside?.y ?? NaN;
+  const y = (frame: Frame): number => {
+    const drawn = markup(shape("g", {}, draw(scene, moment(story, scene.links, frame), LIGHT)));
+    return Number(/class="label date" x="[^"]*" y="([^"]*)"[^>]*><tspan[^>]*>2024-01-08/.exec(drawn)?.[1]);
+  };
+  const [before, after] = [y({ kind: "prune", step: 1 }), y({ kind: "prune", step: 2 })];
+  expect(side * (before - after)).toBeCloseTo(27 - end, 1);
 });
 
 test("an arrow ends at the rim of the earlier node and starts at the later one", () => {
   const story = unpack(SMALL);
-  const { layout, links } = sceneOf(story, ALL, byTable, 1.6);
+  const { layout, links } = sceneOf(story, ALL, byTable, ROOM);
   const ways = curves(links, layout);
   for (const link of links) {
     const way = ways.get(link.id);
