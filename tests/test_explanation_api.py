@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -155,7 +155,7 @@ def test_what_was_dismissed_can_be_asked_for(model: Model) -> None:
 
 def test_json_has_exactly_the_promised_shape(model: Model) -> None:
     body = json.loads(json.dumps(model.forecast(*ASKED).explain().to_json()))
-    assert list(body) == ["query", "answers", "answer", "evidence", "paths", "graph"]
+    assert list(body) == ["query", "answers", "answer", "score", "notes", "evidence", "paths", "graph"]
     assert list(body["evidence"][0]) == ["subject", "relation", "object", "time", "share", "sentence"]
     assert list(body["paths"][0]) == ["share", "sentence", "facts"]
     assert list(body["graph"]) == ["nodes", "edges"]
@@ -200,6 +200,28 @@ def test_graphml_is_what_networkx_makes(model: Model, tmp_path: Path) -> None:
     assert [{"sentence": ""} | e[2] for e in sorted(theirs, key=key)] == [e[2] for e in sorted(ours, key=key)]
     with pytest.raises(InputError, match=r"cannot be written: .* is not a folder"):
         told.to_graphml(tmp_path / "graph.xml" / "graph.xml")
+
+
+def test_a_candidate_that_is_not_among_the_best_has_its_score_too(model: Model) -> None:
+    every = model.forecast(*ASKED, top=model.dataset.num_entities)
+    last = next(one for one in reversed(every.answers) if one.reached)
+    told = model.forecast(*ASKED, top=1).explain(last.entity)
+    assert told.score == pytest.approx(last.score)
+    assert told.to_json()["score"] == told.score
+    shown = {one["entity"]: one["score"] for one in told.picture["answers"]}
+    assert shown == {every.answers[0].entity: every.answers[0].score, last.entity: told.score}
+    best = every.explain()
+    assert best.score == every.answers[0].score
+    assert best.picture["answers"] == [asdict(one) for one in every.answers]
+    assert model.forecast("Ann", "visits", "2023-12-01").explain("Ben").score is None
+
+
+def test_what_a_reader_should_know_goes_with_the_explanation(model: Model) -> None:
+    hidden = model.forecast(*ASKED).explain().evidence[0]
+    forecast = model.forecast(*ASKED, without=[(hidden.subject, hidden.relation, hidden.object, hidden.time)])
+    told = forecast.explain()
+    assert any(note.startswith("hidden: ") for note in forecast.notes)
+    assert told.to_json()["notes"] == told.picture["notes"] == list(forecast.notes)
 
 
 def test_missing_extras_are_named(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,7 +235,8 @@ def test_the_command_line_writes_every_picture(
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
     done = CliRunner().invoke(app, ["explain", str(tmp_path / "tiny"), *ASKED, *options])
     assert done.exit_code == 0, done.output
-    assert "The picture is in" in done.output
+    told = "The picture is in {html}, {svg} and {png}.".format_map(files)
+    assert told in done.output.replace("\n", "")
     assert files["html"].read_text("utf-8").startswith("<!doctype html>")
     assert files["svg"].read_text("utf-8").startswith("<svg ")
     assert files["png"].read_bytes().startswith(b"\x89PNG")
@@ -256,6 +257,7 @@ def test_without_a_built_viewer_one_sentence_says_so_and_notebooks_show_text(
     with pytest.raises(InputError, match=r"the viewer was not built .*viewer\.js is missing.*pip install"):
         forecast.explain().to_html()
     assert forecast._repr_html_() is None
+    assert forecast.explain()._repr_html_() is None
 
 
 @pytest.mark.parametrize("missing", ["quickjs", "resvg_py"])

@@ -287,7 +287,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`${a
 def test_names_are_never_run(opened: Any) -> None:
     text = json.dumps(drawn(5)).replace("Entity number", json.dumps(HOSTILE)[1:-1] + " number")
     made = json.loads(text.replace('"Catherine Ashton"', json.dumps(HOSTILE)).replace('"xerte"', json.dumps(HOSTILE)))
-    one = opened(made)
+    one = opened(made | {"notes": [HOSTILE]})
     for place in range(one.page.locator(".fact").count()):
         one.page.locator(".fact").nth(place).hover()
     one.page.locator("[data-node='1'] .disc").hover()
@@ -295,6 +295,7 @@ def test_names_are_never_run(opened: Any) -> None:
     assert one.page.locator("script").count() == 3
     assert one.page.title().startswith(HOSTILE[:30])
     assert HOSTILE[:40] in one.page.locator("h1").inner_text()
+    assert HOSTILE[:40] in one.page.locator(".notes").inner_text()
 
 
 def test_several_frames_live_in_one_notebook_page(browser: "Browser", tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ export interface Packed {
   readonly format: string;
   readonly query: Query;
   readonly model: string;
+  readonly notes: readonly string[];
   readonly answers: readonly Answer[];
   readonly answer: string | null;
   readonly steps: number;
@@ -97,6 +98,8 @@ export interface Candidate {
 export interface Story {
   readonly query: Query;
   readonly model: string;
+  /** What a reader should know, such as facts that were hidden or supposed. */
+  readonly notes: readonly string[];
   readonly answer: string | null;
   readonly steps: number;
   /** How many looks at facts that were pruned the document leaves out. */
@@ -163,8 +166,8 @@ export function unpack(packed: Packed): Story {
     });
     return { entity: candidate.entity, score: score.get(candidate.entity) ?? 0, share, paths: candidate.paths };
   });
-  const { query, model, answer, steps, unseen } = packed;
-  return { query, model, answer, steps, unseen, nodes, links, candidates };
+  const { query, model, notes, answer, steps, unseen } = packed;
+  return { query, model, notes, answer, steps, unseen, nodes, links, candidates };
 }
 
 /** Times as numbers that can be subtracted: years and steps as they are, dates as milliseconds. */

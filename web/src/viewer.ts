@@ -74,6 +74,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
   const tip = element("div", { class: "tip", hidden: true });
   const title = element("h1");
   const byline = element("p");
+  const notes = element("div", { class: "notes" });
   const button = (text: string, label: string, click: () => void): HTMLButtonElement =>
     element("button", { type: "button", "aria-label": label, title: label }, [text], { click });
   const play = button("▶", "Replay", () => {
@@ -127,7 +128,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
   const detail = element("div", { class: "detail", "aria-live": "polite" });
   const side = element("aside", { "aria-label": "Candidates and evidence" });
   const root = element("div", { class: "root" }, [
-    element("header", {}, [title, byline]),
+    element("header", {}, [title, byline, notes]),
     stage,
     element("div", { class: "tools" }, [
       element("div", { class: "replay" }, [play, step, stepText]),
@@ -154,6 +155,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     );
     byline.textContent = `${query.time}, as ${story.model} sees it`;
     if (story.unseen > 0) byline.textContent += ` · ${String(story.unseen)} more facts were looked at and pruned`;
+    notes.replaceChildren(...story.notes.map((note) => element("p", {}, [note])));
     choose({ candidate: 0, least: tidy(story, 0, FEW), pruned: false });
   }
 

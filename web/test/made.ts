@@ -75,6 +75,7 @@ export function made(count: number, seed = 1): Packed {
     format: FORMAT,
     query: { subject: "Catherine Ashton", relation: "Make a visit", object: "?", time: day(0) },
     model: "xerte",
+    notes: [],
     answers: [{ entity: answer, score: 0.5, reached: true }],
     answer,
     steps: 2,
@@ -95,6 +96,7 @@ export const SMALL: Packed = {
   format: FORMAT,
   query: { subject: "A", relation: "visits", object: "?", time: "2024-01-10" },
   model: "xerte",
+  notes: [],
   answers: [
     { entity: "B", score: 0.6, reached: true },
     { entity: "C", score: 0.4, reached: true },

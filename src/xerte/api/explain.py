@@ -12,12 +12,13 @@ from torch import Tensor
 from xerte.api.forecast import Answer, Forecast, Question
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
+from xerte.errors import InputError
 from xerte.explanation import export, page, picture
 from xerte.explanation.named import Dismissed, Fact, Graph, Path
 from xerte.explanation.sentences import Teller, default_teller, sentence, when
 from xerte.explanation.witness import Witness
 from xerte.files import write_bytes, write_text
-from xerte.forecaster import Forecaster, Queries
+from xerte.forecaster import Forecaster, Queries, Scores
 from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
 
@@ -59,6 +60,8 @@ class Explanation:
     Attributes:
         question, model, answers: the forecast that is explained.
         answer: the candidate it is explained for; None where there is none.
+        score: the answer's, also where it is not among the best; None where it was not reached.
+        notes: the forecast's: what a reader should know, such as facts that were hidden or supposed.
         evidence: the facts that carried its score, heaviest first. A path may run through several facts, so their
             shares may sum to more than 1.
         paths: the best chains of facts from the query subject to the answer, best first.
@@ -70,6 +73,8 @@ class Explanation:
     model: str
     answers: tuple[Answer, ...]
     answer: str | None
+    score: float | None = None
+    notes: tuple[str, ...] = ()
     evidence: tuple[Fact, ...] = ()
     paths: tuple[Path, ...] = ()
     rest: float = 0.0
@@ -103,6 +108,8 @@ class Explanation:
             "query": asdict(self.question),
             "answers": [asdict(answer) for answer in self.answers],
             "answer": self.answer,
+            "score": self.score,
+            "notes": list(self.notes),
             "evidence": [vars(fact).copy() for fact in self.evidence],
             "paths": [
                 {"share": path.share, "sentence": path.sentence, "facts": [vars(fact).copy() for fact in path.facts]}
@@ -137,8 +144,11 @@ class Explanation:
             others = (answer.entity for answer in self.answers if answer.reached and answer.entity != self.answer)
             told += [self.of(entity) for entity in list(others)[: picture.MOST_CANDIDATES - 1]]
         candidates = [picture.Candidate(str(one.answer), one.whole_graph, one.evidence, one.paths) for one in told]
-        answers = [asdict(answer) for answer in self.answers]
-        return picture.document(asdict(self.question), self.model, answers, candidates)
+        best = self.answers
+        if self.answer is not None and all(one.entity != self.answer for one in best):
+            best = (*best, Answer(self.answer, self.score or 0.0, self.score is not None))
+        answers = [asdict(answer) for answer in best]
+        return picture.document(asdict(self.question), self.model, answers, candidates, self.notes)
 
     def to_html(self, path: str | File | None = None) -> str:
         """The interactive picture: one page that opens offline, also written to a file where one is named."""
@@ -178,8 +188,12 @@ class Explanation:
             write_bytes(File(path), content)
         return content
 
-    def _repr_html_(self) -> str:
-        return page.frame(self.picture)
+    def _repr_html_(self) -> str | None:
+        """In a notebook, the page in a frame; plain text where the viewer was not built."""
+        try:
+            return page.frame(self.picture)
+        except InputError:
+            return None
 
     def __str__(self) -> str:
         asked = self.question
@@ -214,26 +228,31 @@ class Explainer:
         teller = Teller(templates) if templates else default_teller()
         if answer is None and forecast.answers:
             answer = forecast.answers[0].entity
-        about = Explanation(forecast.question, forecast.model, forecast.answers, answer)
+        about = Explanation(forecast.question, forecast.model, forecast.answers, answer, notes=forecast.notes)
         if answer is None:
             return about
         id = self.dataset.entities.id(answer)
+        growth, score = self.growth, {one.entity: one.score for one in forecast.answers}.get(answer)
+        if score is None or (growth is None and not isinstance(self.forecaster, Counting)):
+            scores = self._again()
+            growth, score = growth or scores.growth, float(scores.scores[0, id]) if scores.reached[0, id] else None
+        about = replace(about, score=score)
         if isinstance(self.forecaster, Counting):
             facts = tuple(self._counted(self.forecaster, id, teller))
             paths = tuple(Path((fact,), fact.share, fact.sentence) for fact in facts[:most])
             rest = max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0
             of = partial(self.explain, forecast, most=most, templates=templates)
-            return Explanation(*_head(about), facts, paths, rest, of=of)
-        growth = self.growth or self._again()
+            return replace(about, evidence=facts, paths=paths, rest=rest, of=of)
         if growth is None:
             return about
         witness = Witness(growth.graph, 0, id, self.dataset, teller)
         of = partial(replace(self, growth=growth).explain, forecast, most=most, templates=templates)
-        return Explanation(*_head(about), witness.evidence(), *witness.paths(most), witness, of)
+        paths, rest = witness.paths(most)
+        return replace(about, evidence=witness.evidence(), paths=paths, rest=rest, witness=witness, of=of)
 
-    def _again(self) -> Growth | None:
+    def _again(self) -> Scores:
         with torch.no_grad():
-            return self.forecaster.forecast(self.history, self.query).growth
+            return self.forecaster.forecast(self.history, self.query)
 
     def _counted(self, forecaster: Counting, answer: int, teller: Teller) -> Iterator[Fact]:
         counted = forecaster.evidence(self.history, self.query, answer)
@@ -247,7 +266,3 @@ class Explainer:
             clause = teller.clause(*names, from_object=known == object != subject)
             text = sentence(clause, when(date, data.calendar.tick is not Tick.STEP))
             yield Fact(*names, date, weight / total, text)
-
-
-def _head(about: Explanation) -> tuple[Question, str, tuple[Answer, ...], str | None]:
-    return about.question, about.model, about.answers, about.answer

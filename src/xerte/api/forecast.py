@@ -120,12 +120,7 @@ class Forecast:
 
     def _repr_html_(self) -> str | None:
         """In a notebook, the picture of the best answer's reasons; plain text where there is none."""
-        if self.explainer is None:
-            return None
-        try:
-            return self.explain()._repr_html_()
-        except InputError:
-            return None
+        return None if self.explainer is None else self.explain()._repr_html_()
 
     def __str__(self) -> str:
         question = self.question

@@ -84,7 +84,8 @@ def explain(
         print_text(f"The graph is in {graphml}.")
     pictures = [str(path) for path in (html, svg, png) if path is not None]
     if pictures:
-        print_text(f"The picture is in {' and '.join(pictures)}.")
+        *most, last = pictures
+        print_text(f"The picture is in {', '.join(most)}{' and ' if most else ''}{last}.")
 
 
 def _tell(told: "Explanation", dismissed: bool) -> None:

@@ -33,7 +33,11 @@ class Candidate:
 
 
 def document(
-    question: dict[str, str], model: str, answers: Sequence[dict[str, Any]], candidates: Sequence[Candidate]
+    question: dict[str, str],
+    model: str,
+    answers: Sequence[dict[str, Any]],
+    candidates: Sequence[Candidate],
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The picture's document, in plain values; the first candidate is the one shown first.
 
@@ -55,6 +59,7 @@ def document(
         "format": FORMAT,
         "query": question,
         "model": model,
+        "notes": list(notes),
         "answers": list(answers),
         "answer": candidates[0].entity if candidates else None,
         "steps": len(graph.nodes[0].attention) - 1,
