@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from xerte.api import Model, load
 from xerte.api import experiments as api
-from xerte.api.pretrained import first_of_test, slice_mrr
+from xerte.api.pretrained import first_of_test, slice_metrics
 from xerte.cli import app
 from xerte.errors import InputError
 from xerte.experiment import saved
@@ -185,15 +185,37 @@ def test_a_packed_model_is_half_as_large_and_known_by_its_name(
         precise = name in ("encoding.time.frequency", "encoding.time.phase")
         assert value.dtype is (torch.float32 if precise else torch.float16), name
         assert torch.equal(value, whole[name].to(value.dtype)), name
-    assert read_facts(here / "pretrained" / "small")["packed"]["slice_mrr"] == told["slice_mrr"]
+    assert read_facts(here / "pretrained" / "small")["packed"] == told
+    assert told["bytes"] == next((here / "pretrained" / "small").glob("*.safetensors")).stat().st_size
     packed = Model.load("small")
     assert packed.dataset.name == "world"
-    assert told["mrr"] == pytest.approx(packed.evaluate().metrics().mrr, abs=1e-9)
-    assert told["mrr_before"] == pytest.approx(Model.load(trained).evaluate().metrics().mrr, abs=1e-9)
-    assert slice_mrr(packed, told["slice_facts"]) == pytest.approx(told["slice_mrr"], abs=1e-9)
-    assert abs(told["mrr"] - told["mrr_before"]) < 0.5
+    assert told["packed"]["mrr"] == pytest.approx(packed.evaluate().metrics().mrr, abs=1e-9)
+    assert told["trained"]["hits@3"] == pytest.approx(Model.load(trained).evaluate().metrics().hits_3, abs=1e-9)
+    assert slice_metrics(packed, told["slice_facts"]) == pytest.approx(told["slice"], abs=1e-9)
+    assert told["packed"] == pytest.approx(told["trained"], abs=0.5)
     assert mistake("pack", "nobody", "x") == "nobody is no folder of a saved model"
     assert "is the model itself" in mistake("pack", trained, trained)
+
+
+def test_what_the_weights_scored_as_trained_may_stand_in_the_trace_of_their_run(trained: Path, here: Path) -> None:
+    file = here / "results" / "world-plain-seed4.json"
+    trace = json.loads(file.read_text())
+    trace["metrics"]["time-aware"]["mrr"], trace["device"] = 77.0, "elsewhere"
+    file.write_text(json.dumps(trace))
+    words = ("--device", "cpu", "--trace", file)
+    told = json.loads(call("pack", trained, "packed", *words, "--json").stdout)
+    assert told["trained"] == {name: trace["metrics"]["time-aware"][name] for name in told["packed"]}
+    assert (told["trained"]["mrr"], told["trained_on"]) == (77.0, "elsewhere")
+    again = call("pack", "packed", "again", *words)  # a packed model still knows its run; packing twice changes nothing
+    assert f"test MRR 77.00 as trained, {told['packed']['mrr']:.2f} packed (" in again.stdout
+    assert weights(here / "again") == weights(here / "packed")
+    assert (
+        mistake("pack", trained, "x", *words, "--split", "valid") == f"{file} is about test, not valid: name that split"
+    )
+    trace["settings"]["epochs"][0]["loss"] += 1e-9
+    file.write_text(json.dumps(trace))
+    assert mistake("pack", trained, "x", *words) == f"{file} is the trace of another run than the model's"
+    assert not (here / "x").exists()
 
 
 def test_the_slice_is_the_beginning_of_test() -> None:
@@ -222,8 +244,10 @@ def test_the_models_that_come_with_a_clone_answer_as_when_they_were_packed(name:
     dataset = name.partition("-")[0]
     catalog.get(dataset, from_folder=benchmarks / dataset)
     packed = read_facts(PRETRAINED / name)["packed"]
-    assert packed["mrr"] >= packed["mrr_before"] - 0.1
-    assert slice_mrr(Model.load(name), packed["slice_facts"]) == pytest.approx(packed["slice_mrr"], abs=0.05)
+    assert packed["packed"] == pytest.approx(packed["trained"], abs=0.1)
+    assert packed["slice_facts"] == 250
+    # Rounding differs from machine to machine: of the 500 questions one may cross a line, which is 0.2 points of Hits.
+    assert slice_metrics(Model.load(name), 250) == pytest.approx(packed["slice"], abs=0.25)
 
 
 def test_what_comes_with_a_clone_stays_small() -> None:

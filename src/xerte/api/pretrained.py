@@ -1,77 +1,98 @@
 """Trained weights made small enough to be kept beside the source, with what that costs."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from xerte.api.model import Model, Progress
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
+from xerte.evaluation.metrics import Metrics
+from xerte.experiment.definition import METRICS
 from xerte.experiment.saved import find_model, pack_model
-from xerte.types import Split
+from xerte.experiment.trace import Trace, device_name
+from xerte.types import FilterType, Split
 
-SLICE = 200
-"""How many facts, the first of the test split, a packed model is judged on again and again."""
+SLICE = 250
+"""How many facts, the first of the test split, a packed model is judged on again and again: two questions each."""
+_OF_THE_FOLDER = ("format", "files", "packed")
+"""What a folder says of itself, not of the run that made it."""
 
 
 @dataclass(frozen=True)
 class Packed:
-    """What packing did to a model; kept with it, under "packed".
+    """What packing did to a model; kept with it, under "packed". Metrics are time-aware, in percent.
 
     Attributes:
         split: whose facts were asked about.
-        mrr_before, mrr: time-aware, in percent, of the weights as trained and as packed.
-        slice_facts, slice_mrr: the same over the first facts of test, which is quick to check.
-        bytes: size of the folder.
+        trained: MRR and Hits of the weights as trained.
+        trained_on: where those were judged.
+        packed: the same of the weights as packed.
+        slice_facts, slice: the same of these over the first facts of test, which is quick to check.
+        bytes: size of the weights.
     """
 
     split: str
-    mrr_before: float
-    mrr: float
+    trained: Mapping[str, float]
+    trained_on: str
+    packed: Mapping[str, float]
     slice_facts: int
-    slice_mrr: float
+    slice: Mapping[str, float]
     bytes: int
 
 
 def pack(
-    name: str | Path, to: Path, device: str = "auto", split: Split = Split.TEST, progress: Progress | None = None
+    name: str | Path,
+    to: Path,
+    device: str = "auto",
+    split: Split = Split.TEST,
+    trace: Path | None = None,
+    progress: Progress | None = None,
 ) -> Packed:
     """Writes a compact copy of a trained model: half precision, but for the frequencies and phases of time.
 
     Args:
         name: of the trained model, or its folder.
         to: where the copy goes.
-        device: where both are judged.
-        split: whose facts they are judged on.
+        device: where it is judged.
+        split: whose facts it is judged on.
+        trace: of the model's run: what the weights scored as trained is read there. Without it they are judged here.
         progress: told how judging goes.
 
     Raises:
-        InputError: there is no such model, or it is to be packed onto itself.
-        CheckpointError: it is damaged, or its weights do not fit half precision.
+        InputError: there is no such model, it is to be packed onto itself, or the trace is of another run or split.
+        CheckpointError: the model is damaged, or its weights do not fit half precision.
     """
     folder = find_model(name)
     if folder is None:
         raise InputError(f"{name} is no folder of a saved model")
     if folder.resolve() == to.resolve():
         raise InputError(f"{to} is the model itself: name another folder for its compact copy")
-    before = Model.load(folder, device=device)
+    whole = Model.load(folder, device=device)
+    if trace is None:
+        trained, trained_on = _metrics(whole.evaluate(split, progress).metrics()), device_name(whole.device)
+    else:
+        trained, trained_on = _traced(trace, whole.facts, split)
     pack_model(folder, to, {})
-    after = Model.load(to, before.dataset, device)
+    model = Model.load(to, whole.dataset, device)
     packed = Packed(
         split=split.value,
-        mrr_before=before.evaluate(split, progress).metrics().mrr,
-        mrr=after.evaluate(split, progress).metrics().mrr,
+        trained=trained,
+        trained_on=trained_on,
+        packed=_metrics(model.evaluate(split, progress).metrics()),
         slice_facts=SLICE,
-        slice_mrr=slice_mrr(after),
-        bytes=sum(file.stat().st_size for file in to.iterdir()),
+        slice=slice_metrics(model),
+        bytes=model.facts["files"]["weights"]["bytes"],
     )
     pack_model(folder, to, {"packed": asdict(packed)})
     return packed
 
 
-def slice_mrr(model: Model, facts: int = SLICE) -> float:
-    """The time-aware MRR over the first facts of test, in percent."""
+def slice_metrics(model: Model, facts: int = SLICE) -> dict[str, float]:
+    """Time-aware MRR and Hits over the first facts of test, in percent."""
     part = first_of_test(model.dataset, facts)
-    return Model(model.forecaster, part, device=str(model.device)).evaluate(Split.TEST).metrics().mrr
+    return _metrics(Model(model.forecaster, part, device=str(model.device)).evaluate(Split.TEST).metrics())
 
 
 def first_of_test(dataset: Dataset, facts: int) -> Dataset:
@@ -79,3 +100,19 @@ def first_of_test(dataset: Dataset, facts: int) -> Dataset:
     train, valid, test = dataset.sizes
     kept = min(facts, test)
     return replace(dataset, facts=dataset.facts[: train + valid + kept], sizes=(train, valid, kept), extras={})
+
+
+def _traced(file: Path, facts: Mapping[str, Any], split: Split) -> tuple[dict[str, float], str]:
+    """What a run's trace says of the weights as trained, and where; epochs and losses tell one run from another."""
+    trace = Trace.read(file)
+    if any(trace.settings.get(fact) != value for fact, value in facts.items() if fact not in _OF_THE_FOLDER):
+        raise InputError(f"{file} is the trace of another run than the model's")
+    if trace.split != split.value:
+        raise InputError(f"{file} is about {trace.split}, not {split.value}: name that split")
+    values = trace.metrics[FilterType.TIME_AWARE.value]
+    return {name: values[name] for name in METRICS}, trace.device
+
+
+def _metrics(metrics: Metrics) -> dict[str, float]:
+    values = metrics.to_json()
+    return {name: values[name] for name in METRICS}

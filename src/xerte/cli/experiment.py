@@ -152,6 +152,9 @@ def pack(
     model: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a trained model.")],
     out: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the compact copy goes, like pretrained/NAME.")],
     split: Annotated[Split, typer.Option(help="Whose facts are asked about, to tell what packing costs.")] = Split.TEST,
+    trace: Annotated[
+        Path | None, typer.Option(help="The run's trace, which says what the weights scored (default: judged here).")
+    ] = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -161,19 +164,21 @@ def pack(
 
     \b
     xerte experiment pack runs/icews14-xerte-paper-seed0 pretrained/icews14-paper
+    xerte experiment pack runs/mine packed --trace results/mine.json
     """
     from dataclasses import asdict
 
     from xerte.api.pretrained import pack as packed
 
     with progress(f"judging {model}", "questions") as report:
-        done = packed(model, out, device, split, report)
+        done = packed(model, out, device, split, trace, report)
     if as_json:
         print_json(asdict(done))
         return
+    before, after = done.trained["mrr"], done.packed["mrr"]
     print_text(
-        f"{out}: {done.bytes / 1e6:.2f} MB; {done.split} MRR {done.mrr_before:.2f} as trained, {done.mrr:.2f} packed "
-        f"({done.mrr - done.mrr_before:+.3f}); over the first {done.slice_facts} facts of test {done.slice_mrr:.2f}"
+        f"{out}: {done.bytes / 1e6:.2f} MB; {done.split} MRR {before:.2f} as trained, {after:.2f} packed "
+        f"({after - before:+.3f}); over the first {done.slice_facts} facts of test {done.slice['mrr']:.2f}"
     )
 
 
