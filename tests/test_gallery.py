@@ -66,6 +66,28 @@ def test_an_exhibit_is_the_forecast_and_its_truth(model: Model, drawn: Path) -> 
     assert second["nodes"] == len(told.graph.nodes)
     weights = [attention for _, _, attention in second["attended"]]
     assert weights == sorted(weights, reverse=True)
+    assert exhibit["happened"] is None  # Dan is the best answer
+
+
+def test_where_the_best_answer_is_wrong_what_happened_is_explained_too(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("Ann", "calls", "2024-01-20")
+    monkeypatch.setattr(gallery, "PAPER", asked)
+    monkeypatch.setattr(Explanation, "to_svg", lambda told, path: path.write_text(str(told.answer)))
+    *pictures, page = gallery.write_gallery(model, tmp_path / "docs" / "gallery")
+    assert [(picture.name, picture.read_text()) for picture in pictures] == [
+        ("icews14-visit.svg", "Dan"),
+        ("icews14-visit-happened.svg", "Eve"),
+    ]
+    facts = model.forecast(*asked).explain("Eve").evidence
+    told = [[round(fact.share, 4), fact.sentence] for fact in facts[: gallery.MOST]]
+    (exhibit,) = json.loads(page.read_text())["exhibits"]
+    assert (exhibit["truth"], exhibit["answers"][0][0], exhibit["happened"]) == (["Eve"], "Dan", ["Eve", told])
+    shown, _, other = gallery_pages.icews14(tmp_path).partition("What spoke for Eve, which happened:\n\n")
+    assert "Why Dan:" in shown
+    assert other.startswith(f"- {facts[0].share:.1%}: {facts[0].sentence}\n")
+    assert other.endswith("](gallery/icews14-visit-happened.svg)\n")
 
 
 def test_the_pages_tell_it(model: Model, drawn: Path) -> None:

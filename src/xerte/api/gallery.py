@@ -9,6 +9,7 @@ import numpy as np
 
 from xerte.api.explain import Explanation
 from xerte.api.faithfulness import world_of
+from xerte.api.forecast import Forecast
 from xerte.api.model import Model
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
@@ -48,6 +49,9 @@ class Stage:
     attended: tuple[tuple[str, str, float], ...]
 
 
+Evidence = tuple[tuple[float, str], ...]
+
+
 @dataclass(frozen=True)
 class Exhibit:
     """A question, what was forecast and why.
@@ -57,7 +61,8 @@ class Exhibit:
         question: (subject, relation, date).
         truth: what happened.
         answers: (entity, score), best first.
-        evidence: (share, sentence), heaviest first.
+        evidence: (share, sentence) of the best answer, heaviest first.
+        happened: where the best answer is none of the truth: the first answer that is, and its evidence.
         causes: on the world, the facts that made it happen, told.
         blamed: on the world, what the heaviest fact is to the event.
         stages: step by step.
@@ -67,7 +72,8 @@ class Exhibit:
     question: tuple[str, str, str]
     truth: tuple[str, ...]
     answers: tuple[tuple[str, float], ...]
-    evidence: tuple[tuple[float, str], ...]
+    evidence: Evidence
+    happened: tuple[str, Evidence] | None
     causes: tuple[str, ...]
     blamed: str
     stages: tuple[Stage, ...]
@@ -81,14 +87,29 @@ def write_gallery(model: Model, folder: Path) -> list[Path]:
     """
     world, written, exhibits = world_of(model), list[Path](), list[Exhibit]()
     for name, question, event in list(_cases(model, world)):
-        told = model.forecast(*question, top=MOST).explain()
+        forecast, truth = model.forecast(*question, top=MOST), _truth(model.dataset, question)
+        told, missed = forecast.explain(), _missed(forecast, truth)
         if not told.graph.nodes:
             raise InputError(f"{model.name} leaves no inference graph to draw: name a trained xERTE model")
         folder.mkdir(parents=True, exist_ok=True)
-        picture = folder / f"{name}.svg"
-        told.to_svg(picture)
-        exhibits.append(_exhibit(name, question, told, model.dataset, world, event))
-        written.append(picture)
+        for picture, drawn in ((folder / f"{name}.svg", told), (folder / f"{name}-happened.svg", missed)):
+            if drawn is not None:
+                drawn.to_svg(picture)
+                written.append(picture)
+        causes, blamed = _causes(told, model.dataset, world, event)
+        exhibits.append(
+            Exhibit(
+                name=name,
+                question=question,
+                truth=truth,
+                answers=tuple((answer.entity, round(answer.score, 4)) for answer in told.answers),
+                evidence=_evidence(told),
+                happened=None if missed is None else (str(missed.answer), _evidence(missed)),
+                causes=causes,
+                blamed=blamed,
+                stages=tuple(_stages(told)),
+            )
+        )
     body: dict[str, Any] = {"format": FORMAT, "dataset": model.dataset.name, "model": model.source, "commit": commit()}
     body |= {"exhibits": [asdict(one) for one in exhibits]}
     if world is not None:
@@ -116,24 +137,23 @@ def _cases(model: Model, world: World | None) -> Iterator[tuple[str, tuple[str, 
             yield f"world-{effect.replace(' ', '-')}", (data.entities[subject], effect, date), event
 
 
-def _exhibit(
-    name: str, question: tuple[str, str, str], told: Explanation, data: Dataset, world: World | None, event: int | None
-) -> Exhibit:
-    causes, blamed = tuple[str, ...](), ""
-    if world is not None and event is not None:
-        causes = tuple(_told(data, int(cause)) for cause in world.causes.of(event))
-        first = told.evidence[0]
-        blamed = Coroner(world).blamed(event, _row(data, (first.subject, first.relation, first.object, first.time)))
-    return Exhibit(
-        name=name,
-        question=question,
-        truth=_truth(data, question),
-        answers=tuple((answer.entity, round(answer.score, 4)) for answer in told.answers),
-        evidence=tuple((round(fact.share, 4), fact.sentence) for fact in told.evidence[:MOST]),
-        causes=causes,
-        blamed=str(blamed),
-        stages=tuple(_stages(told)),
-    )
+def _missed(forecast: Forecast, truth: tuple[str, ...]) -> Explanation | None:
+    """What speaks for the first answer that came true, where the best one did not."""
+    right = [answer.entity for answer in forecast.answers if answer.entity in truth]
+    return forecast.explain(right[0]) if right and right[0] != forecast.answers[0].entity else None
+
+
+def _evidence(told: Explanation) -> Evidence:
+    return tuple((round(fact.share, 4), fact.sentence) for fact in told.evidence[:MOST])
+
+
+def _causes(told: Explanation, data: Dataset, world: World | None, event: int | None) -> tuple[tuple[str, ...], str]:
+    """On the world, what made it happen, told, and what the heaviest fact is to the event."""
+    if world is None or event is None:
+        return (), ""
+    first = told.evidence[0]
+    blamed = Coroner(world).blamed(event, _row(data, (first.subject, first.relation, first.object, first.time)))
+    return tuple(_told(data, int(cause)) for cause in world.causes.of(event)), str(blamed)
 
 
 def _stages(told: Explanation) -> Iterator[Stage]:

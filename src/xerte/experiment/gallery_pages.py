@@ -7,6 +7,7 @@ from typing import Any
 from xerte.files import read_json
 
 FORMAT = "xerte gallery 1"
+_PICTURE = "![Time runs to the right, the question stands at its end]"
 
 
 def icews14(root: Path) -> str:
@@ -47,12 +48,16 @@ def _exhibit(one: dict[str, Any]) -> Iterator[str]:
     for place, (entity, score) in enumerate(one["answers"], 1):
         yield f"| {place} | {entity} | {score:.4f} |"
     yield f"\nWhy {one['answers'][0][0]}:\n"
-    for share, sentence in one["evidence"]:
-        yield f"- {share:.1%}: {sentence}"
+    yield from (f"- {share:.1%}: {sentence}" for share, sentence in one["evidence"])
     if one["causes"]:
         yield f"\nWhat made it happen (the heaviest fact above is {one['blamed']}):\n"
         yield from (f"- {sentence}" for sentence in one["causes"])
-    yield f"\n![Time runs to the right, the question stands at its end](gallery/{one['name']}.svg)\n"
+    yield f"\n{_PICTURE}(gallery/{one['name']}.svg)\n"
+    if one.get("happened"):
+        entity, evidence = one["happened"]
+        yield f"What spoke for {entity}, which happened:\n"
+        yield from (f"- {share:.1%}: {sentence}" for share, sentence in evidence)
+        yield f"\n{_PICTURE}(gallery/{one['name']}-happened.svg)\n"
 
 
 def _read(root: Path, name: str) -> dict[str, Any]:
