@@ -1,6 +1,7 @@
 """The generated pages are fresh, and what they promise is true."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,10 +56,15 @@ def test_the_results_table_is_made_from_traces(folder: Path) -> None:
     trace("b", "strong", 20.006).write(folder / "results" / "2.json")
     trace("a", "weak", 30.0).write(folder / "results" / "3.json")
     trace("a", "tuned", 99.0, "valid").write(folder / "results" / "4.json")
+    replace(trace("a", "weak", 99.0), settings={"preset": "weak", "set": {"k": 2}}).write(folder / "results" / "5.json")
+    for seed, mrr in enumerate((6.0, 9.0)):
+        seeded = replace(trace("b", "xerte", mrr), settings={"preset": "paper", "set": {}}, seed=seed)
+        seeded.write(folder / "results" / f"6-seed{seed}.json")
     assert docs.results_table(folder).splitlines()[2:] == [
         "| a | weak | 30.00 | 1.00 | 3.00 | 10.00 |",
         "| b | strong | 20.01 | 1.00 | 3.00 | 10.00 |",
         "| b | weak | 10.00 | 1.00 | 3.00 | 10.00 |",
+        "| b | xerte (paper), 2 seeds | 7.50 | 1.00 | 3.00 | 10.00 |",
     ]
     assert docs.runs_table(folder).splitlines()[2] == ("| 1.json | `xerte evaluate b` | 1,234 | 3 | cpu | cccccccccc |")
 

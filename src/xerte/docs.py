@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from xerte.bench import pages as bench_pages
@@ -63,18 +64,25 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
 
 
 def results_table(root: Path) -> str:
-    """Time-aware test metrics of every trace in results/, by dataset, best first."""
-    traces = [Trace.read(path) for path in sorted(root.glob("results/*.json"))]
-    tested = [trace for trace in traces if trace.split == "test"]
-    if not tested:
+    """Time-aware test metrics by dataset, best first: the mean over a model's seeds, variants of a preset left out."""
+    found: dict[tuple[str, str], list[list[float]]] = {}
+    for trace in (Trace.read(path) for path in sorted(root.glob("results/*.json"))):
+        if trace.split == "test" and not trace.settings.get("set"):
+            preset = trace.settings.get("preset") or trace.model
+            model = trace.model if preset == trace.model else f"{trace.model} ({preset})"
+            values = [trace.metrics["time-aware"][name] for name in METRICS]
+            found.setdefault((trace.dataset, model), []).append(values)
+    if not found:
         return "No run has been recorded yet.\n"
-    tested.sort(key=lambda trace: (trace.dataset, -trace.metrics["time-aware"]["mrr"]))
+    rows = [
+        (dataset, model, len(runs), [mean(column) for column in zip(*runs, strict=True)])
+        for (dataset, model), runs in found.items()
+    ]
+    rows.sort(key=lambda row: (row[0], -row[3][0]))
     lines = ["| dataset | model | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|--:|--:|--:|--:|"]
-    for trace in tested:
-        values = [trace.metrics["time-aware"][name] for name in METRICS]
-        label = trace.settings.get("experiment") or trace.settings.get("preset")
-        model = f"{trace.model} ({label.removeprefix(trace.model + '-')})" if label else trace.model
-        lines.append(f"| {trace.dataset} | {model} | {_numbers(values)} |")
+    for dataset, model, runs, values in rows:
+        seeds = f", {runs} seeds" if runs > 1 else ""
+        lines.append(f"| {dataset} | {model}{seeds} | {_numbers(values)} |")
     return "\n".join(lines)
 
 
