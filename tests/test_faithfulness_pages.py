@@ -1,5 +1,6 @@
 """The tables of the page on faithfulness are what the traces say."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,14 @@ def rows(table: str) -> list[str]:
 def test_the_summary_is_of_five_facts(root: Path) -> None:
     told = "| world | 10 | 0.500 | 0.200 | 0.020 | 40.0 | 4.0 | 10.0 (2.0 to ∞) | ∞ (2.0 to ∞) |"
     assert rows(pages.summary_table(root)) == [told]
+
+
+def test_an_interval_without_end_is_not_told(root: Path) -> None:
+    file = root / "results" / "faithfulness" / "world.json"
+    trace = json.loads(file.read_text())
+    trace["details"]["ratios"][1]["change_interval"]["low"] = None
+    file.write_text(json.dumps(trace))
+    assert rows(pages.summary_table(root))[0].endswith(" | 10.0 (2.0 to ∞) | ∞ |")
 
 
 def test_curves_and_areas(root: Path) -> None:

@@ -129,7 +129,7 @@ def _times(ratio: dict[str, Any], name: str) -> str:
     """The ratio with its interval; ∞ where controls cost nothing."""
     interval = ratio[f"{name}_interval"]
     value, low, high = (_number(one) for one in (ratio[name], interval["low"], interval["high"]))
-    return f"{value} ({low} to {high})"
+    return value if low == "∞" else f"{value} ({low} to {high})"
 
 
 def _number(value: float | None) -> str:
