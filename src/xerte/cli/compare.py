@@ -32,7 +32,7 @@ def compare(
     dataset says happened.
 
     \b
-    xerte compare icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --models recurrence tntcomplex runs/icews14-paper
+    xerte compare icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --models recurrence tntcomplex icews14-paper
     xerte compare world "?" condemns 2022-10-20 --object Druerugard --models recurrence oracle
     """
     from xerte.api.compare import compare

@@ -50,8 +50,8 @@ def explain(
     """Answers a question and says why: the facts and paths that carried the answer's score, and the graph.
 
     \b
-    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model runs/icews14-paper
-    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model runs/icews14-paper --html why.html
+    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model icews14-paper
+    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model icews14-paper --html why.html
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --answer Iran --json
     xerte explain world Wenoravrin condemns 2022-10-20 --dismissed
     xerte explain icews14 Iran Consult 2014-11-09 --without "Iran|Consult|China|2014-11-03"

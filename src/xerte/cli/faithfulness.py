@@ -35,8 +35,8 @@ def faithfulness(
 
     \b
     xerte faithfulness world --model runs/world-world
-    xerte faithfulness icews14 --model runs/icews14-paper --questions 100 --k 5 --by-relation
-    xerte faithfulness yago --model runs/yago-paper --trace results/faithfulness/yago.json
+    xerte faithfulness icews14 --model icews14-paper --questions 100 --k 5 --by-relation
+    xerte faithfulness yago --model yago-paper --trace results/faithfulness/yago.json
     """
     from xerte import api
     from xerte.api.faithfulness import KS

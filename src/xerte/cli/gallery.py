@@ -18,7 +18,7 @@ def gallery(
 
     \b
     xerte gallery world --model runs/world-world
-    xerte gallery icews14 --model runs/icews14-paper --out docs/gallery
+    xerte gallery icews14 --model icews14-paper --out docs/gallery
     """
     from xerte import api
     from xerte.api.gallery import write_gallery
