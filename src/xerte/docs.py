@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from xerte.bench import pages as bench_pages
 from xerte.bench import segments
 from xerte.errors import InputError
-from xerte.experiment import faithfulness_pages, gallery_pages, paper_pages, time_study_pages
+from xerte.experiment import faithfulness_pages, gallery_pages, paper_pages, pretrained_pages, time_study_pages
 from xerte.experiment.definition import METRICS, experiments
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
@@ -208,6 +208,7 @@ PARTS: dict[str, Callable[[Path], str]] = {
     **faithfulness_pages.PARTS,
     **gallery_pages.PARTS,
     **paper_pages.PARTS,
+    **pretrained_pages.PARTS,
     **segments.PARTS,
     **time_study_pages.PARTS,
 }
