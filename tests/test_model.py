@@ -20,6 +20,7 @@ from xerte.model import XERTE
 from xerte.nn.layers import Layer
 from xerte.nn.loss import Loss, Mean
 from xerte.nn.propagation import Aggregation, pass_messages
+from xerte.segment import segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 E, R, T = 7, 3, 9
@@ -204,6 +205,29 @@ def test_where_nothing_is_reached_nothing_is_lost(switches: dict[str, object]) -
     assert loss.item() == 0
     for gradient in torch.autograd.grad(loss, list(case.model.parameters()), materialize_grads=True):
         assert not gradient.any()
+
+
+@pytest.mark.parametrize("switches", [{"loss_mean": mean} for mean in Mean] + [{"loss": Loss.NLL}])
+def test_attention_too_small_for_a_number_still_has_gradients(switches: dict[str, object]) -> None:
+    """Steep attention without self-loops may leave a query with a sum of 1e-41, by which nothing can be divided."""
+    least = []
+
+    def noted(values: Tensor, segment: Tensor, num_segments: int) -> Tensor:
+        total = segment_sum(values, segment, num_segments)
+        least.extend(total.detach()[total > 0].tolist())
+        return total
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(xerte.model, "segment_sum", noted)
+        for seed in range(12):
+            case = make_case(settings_with(self_loop=False, k=3, **switches), seed, torch.float32)
+            with torch.no_grad():
+                for layer in case.model.layers:
+                    layer.attention.W_sub.mul_(8)  # type: ignore[union-attr,operator]
+            loss = case.model.loss(case.history, case.queries, torch.tensor(case.answers), seed)
+            found = torch.autograd.grad(loss, list(case.model.parameters()), materialize_grads=True)
+            assert all(bool(gradient.isfinite().all()) for gradient in found)
+    assert min(least) < 1e-38
 
 
 @pytest.mark.parametrize("self_loop", [True, False])

@@ -78,6 +78,14 @@ def test_normalise_gives_shares_and_leaves_zeros(pairs: Rows) -> None:
         assert share == pytest.approx(value / total if total else 0.0)
 
 
+def test_what_sums_to_almost_nothing_has_a_slope_still() -> None:
+    values = torch.tensor([3e-41, 5e-41, 1.0, 3.0], requires_grad=True)
+    shares = segment_normalise(values, torch.tensor([0, 0, 1, 1]), 2)
+    assert shares.tolist() == pytest.approx([3e-41, 5e-41, 0.25, 0.75])
+    (slope,) = torch.autograd.grad(shares, values, torch.tensor([1.0, 0.0, 1.0, 0.0]))
+    assert slope.tolist() == pytest.approx([1.0, 0.0, 3 / 16, -1 / 16])
+
+
 def _falling(row: list[int], place: int) -> float:
     return -row[place]
 

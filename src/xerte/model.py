@@ -21,7 +21,7 @@ from xerte.nn.initial import xavier_normal
 from xerte.nn.layers import KnownClocks, Layer, Prepared, fresh_vectors, prepare
 from xerte.nn.loss import Loss, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
-from xerte.segment import segment_sum
+from xerte.segment import LEAST, segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 _LOW = 0xFFFFFFFF
@@ -301,7 +301,7 @@ class XERTE(nn.Module):
         rows = slots.rows(target).flatten()
         score = segment_sum(brought.flatten(), rows, num_queries * num_slots).view(num_slots, num_queries)
         total = score.sum(0)
-        return (score / torch.where(total > 0, total, 1)).flatten(), carried
+        return (score / torch.where(total > LEAST, total, 1)).flatten(), carried
 
     def _kept_rows(
         self, slots: Slots, source: Tensor, edges: Sampled, kept: Tensor, there: Tensor, target: Tensor

@@ -7,6 +7,9 @@ apart without a loop (the paper's appendix on segment operations).
 import torch
 from torch import Tensor
 
+LEAST = 1e-30
+"""A sum below it counts as none: where a quotient is divided by less, its slope is too steep for a number."""
+
 
 def expand(start: Tensor, stop: Tensor) -> tuple[Tensor, Tensor]:
     """The ranges start[i] … stop[i] - 1, one behind the other.
@@ -36,9 +39,9 @@ def segment_softmax(logits: Tensor, segment: Tensor, num_segments: int) -> Tenso
 
 
 def segment_normalise(values: Tensor, segment: Tensor, num_segments: int) -> Tensor:
-    """out[j] = values[j] / Σ values[i] over rows i of the same segment; segments that sum to 0 stay 0."""
+    """out[j] = values[j] / Σ values[i] over rows i of the same segment; values[j] where they sum to nothing."""
     total = segment_sum(values, segment, num_segments)
-    return values / torch.where(total > 0, total, 1).index_select(0, segment)
+    return values / torch.where(total > LEAST, total, 1).index_select(0, segment)
 
 
 def first_alike(values: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from xerte.graph.noise import combine, extend
 from xerte.model import XERTE
 from xerte.nn.layers import Layer
 from xerte.nn.propagation import Aggregation
+from xerte.segment import LEAST
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
 
 Node = tuple[int, int]
@@ -175,7 +176,8 @@ def infer(model: XERTE, history: TemporalIndex, query: tuple[int, int, int], see
         total: dict[Node, Tensor] = {}
         for edge in carriers:
             total[edge.target] = total.get(edge.target, 0) + edge.contribution
-        score = {node: a / torch.stack(list(total.values())).sum() for node, a in total.items()}
+        whole = torch.stack([*total.values(), torch.zeros_like(initial[0])]).sum()
+        score = {node: a / whole if whole > LEAST else a for node, a in total.items()}
         scores.append(score)
 
         if step == s.steps:

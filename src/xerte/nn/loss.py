@@ -5,6 +5,8 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
+from xerte.segment import LEAST
+
 
 class Loss(StrEnum):
     """The two losses on offer."""
@@ -35,9 +37,10 @@ def binary_cross_entropy(score: Tensor, entity: Tensor, there: Tensor, answer: T
     score = torch.where(there, score, 0)
     if mean is Mean.QUERY:
         total = score.sum(1, keepdim=True)
-        score = score / torch.where(total > 0, total, 1)
-    label = (entity == answer[:, None]).to(score.dtype)
-    loss = torch.nn.functional.binary_cross_entropy(0.999 * score + 0.0009, label, reduction="none") * there
+        score = score / torch.where(total > LEAST, total, 1)
+    score = 0.999 * score + 0.0009
+    # Written out: where numbers went astray torch's own would end the whole process on a GPU, and tell nobody why.
+    loss = -torch.log(torch.where(entity == answer[:, None], score, 1 - score)) * there
     if mean is Mean.BATCH:
         return loss.sum() / there.sum().clamp(min=1)
     return (loss.sum(1) / there.sum(1).clamp(min=1)).mean()
