@@ -61,7 +61,7 @@ class Slots:
     def rows(self, slot: Tensor) -> Tensor:
         """The rows of nodes among all nodes' vectors; [Q, n] -> [Q, n]."""
         num_queries = len(self.key)
-        return slot * num_queries + torch.arange(num_queries, device=slot.device)[:, None]
+        return torch.add(torch.arange(num_queries, device=slot.device)[:, None], slot, alpha=num_queries)
 
     def find(self, key: Tensor) -> Tensor:
         """The slot of every key, or -1 where its query has no such node; [Q, n] -> [Q, n]."""

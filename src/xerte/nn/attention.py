@@ -179,14 +179,16 @@ class Attention(nn.Module):
     def forward(self, relation: Tensor) -> RelationTables:
         """The tables of one step, from p_k [2R + 1, d]."""
         d = relation.shape[1]
-        blocks = self.W_sub.T @ self.W_obj[:, : 2 * d]  # [4d, 2d]: row block i, column block j is S_iᵀO_j
-        across = self.W_obj[:, 2 * d :].T @ self.W_sub[:, d : 2 * d]  # [2d, d]: O₃ᵀS₂, O₄ᵀS₂
+        # Split, not sliced: the gradients of all parts are then joined at once, not each added to a matrix of zeros.
+        O_12, O_34 = torch.split(self.W_obj, 2 * d, dim=1)
+        rows = torch.split(self.W_sub.T @ O_12, [d, d, 2 * d])  # S_iᵀ(O₁ O₂), i = 1, 2, and 3 and 4 together
+        (S1_O1, S1_O2), (S2_O1, S2_O2), (S34_O1, S34_O2) = (torch.split(row, d, dim=1) for row in rows)
         return RelationTables(
-            between=blocks[:d, :d],
-            relation_to_target=relation @ blocks[d : 2 * d, :d],
-            relation_to_source=relation @ blocks[:d, d:].T,
+            between=S1_O1,
+            relation_to_target=relation @ S2_O1,
+            relation_to_source=relation @ S1_O2.T,
             relation=relation,
-            alone=(relation * (relation @ blocks[d : 2 * d, d:])).sum(1),
-            to_target=blocks[2 * d :, :d],
-            to_relation=blocks[2 * d :, d:] + across,
+            alone=(relation * (relation @ S2_O2)).sum(1),
+            to_target=S34_O1,
+            to_relation=S34_O2 + O_34.T @ self.W_sub[:, d : 2 * d],
         )

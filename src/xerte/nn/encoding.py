@@ -94,12 +94,13 @@ class NodeEncoding(nn.Module):
             entity, clock: what to encode.
             clock_entity: where the encoding is `pairwise`, the entity of every clock time.
         """
-        return EncodedParts(self.entities(entity), self.clocks(clock, clock_entity))
+        W_s, W_t = self.parts
+        return EncodedParts(self.entities(entity, W_s), self.clocks(clock, clock_entity, W_t))
 
-    def entities(self, entity: Tensor | None = None) -> Tensor:
-        """W_s ē + b of these entities, or of all."""
+    def entities(self, entity: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
+        """W_s ē + b of these entities, or of all; W_s may be at hand already."""
         table = self.entity if entity is None else self.entity.index_select(0, entity)
-        return nn.functional.linear(table, self.project.weight[:, : self.static_dim], self.project.bias)
+        return nn.functional.linear(table, self.parts[0] if weight is None else weight, self.project.bias)
 
     def clocks(self, clock: Tensor, entity: Tensor | None = None, weight: Tensor | None = None) -> Tensor | None:
         """W_t Φ(t) of these clock times, of these entities where it is `pairwise`; None without a time part.
@@ -110,9 +111,11 @@ class NodeEncoding(nn.Module):
         """
         if self.time is None:
             return None
-        return nn.functional.linear(self.time(clock, entity), self.of_time if weight is None else weight)
+        return nn.functional.linear(self.time(clock, entity), self.parts[1] if weight is None else weight)
 
     @property
-    def of_time(self) -> Tensor:
-        """W_t, the columns of W_v that meet Φ."""
-        return self.project.weight[:, self.static_dim :]
+    def parts(self) -> tuple[Tensor, Tensor]:
+        """W_s and W_t, the columns of W_v that meet ē and Φ; split, so that their gradients are joined at once."""
+        W_v = self.project.weight
+        W_s, W_t = torch.split(W_v, [self.static_dim, W_v.shape[1] - self.static_dim], dim=1)
+        return W_s, W_t

@@ -93,7 +93,7 @@ def prepare(
             relation = layer(relation) if activated else layer.dense(relation)
     if not for_all or len(encoding.entity) > _ENTITIES:
         return Prepared(tables)
-    parts: tuple[tuple[Tensor, Tensor], ...] = ((encoding.entities(), encoding.of_time),)
+    parts: tuple[tuple[Tensor, Tensor], ...] = ((encoding.entities(), encoding.parts[1]),)
     if isinstance(dense := layers[0].dense, nn.Linear):
         parts += ((dense(parts[0][0]), dense.weight @ parts[0][1]),)
     return Prepared(tables, parts)
