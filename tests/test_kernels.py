@@ -146,7 +146,7 @@ def test_the_first_are_those_the_sampler_draws(strategy: Sampling, size: int, sc
     history, sampler = index(), Sampler(strategy, size, scale)
     entity, time, _, _, noise = asked = nodes(history, 30 if INTERPRETED else 2000)
     first = race_triton.first(race_of(sampler), history, Sources(*asked)).sort(dim=1).values
-    assert torch.equal(first, sampler.sample(history, entity, time, entity, noise))
+    assert torch.equal(first, sampler.sample(history, entity, time, entity[:, None], noise))
 
 
 @pytest.mark.gpu
@@ -157,9 +157,9 @@ def test_a_gpu_draws_with_fixed_sizes_as_a_cpu_draws(strategy: Sampling) -> None
     assert race_triton.suits(history)
     assert not race_triton.suits(history.with_facts(hidden=history.facts()[:1]))
     entity, time, _, _, noise = nodes(history, 500)
-    drawn = sampler.sample(history, entity, time, entity % 5, noise, fixed=True)
+    drawn = sampler.sample(history, entity, time, entity[:, None] % 5, noise, fixed=True)
     entity, time, noise = (column.cpu() for column in (entity, time, noise))
-    assert torch.equal(drawn.cpu(), sampler.sample(history.to("cpu"), entity, time, entity % 5, noise))
+    assert torch.equal(drawn.cpu(), sampler.sample(history.to("cpu"), entity, time, entity[:, None] % 5, noise))
 
 
 def test_a_cpu_runs_the_plain_code() -> None:

@@ -159,6 +159,17 @@ def test_every_switch_alone(name: str, value: object, fixed: bool) -> None:
     assert_forward_and_backward_like_twin(case, fixed)
 
 
+@pytest.mark.parametrize("fixed", [False, True])
+def test_edges_of_related_relations_are_edges_like_all(fixed: bool) -> None:
+    related = [[(relation + 1) % (2 * R), relation] for relation in range(2 * R)]
+    case = make_case(settings_with(n=1, same_relation=2, related=related), 5, latest=T - 1)
+    assert_forward_and_backward_like_twin(case, fixed)
+    graph = case.model.infer(case.history, case.queries, 5)
+    asked = case.queries.relation[graph.nodes.query[graph.steps[0].source]]
+    found = set((graph.steps[0].relation - asked).tolist())
+    assert {0, 1} < found  # the query's own relation and the next one, each more than the one edge that is drawn
+
+
 @pytest.mark.parametrize("seed", range(32))
 def test_switches_together(seed: int) -> None:
     rng = random.Random(1000 + seed)

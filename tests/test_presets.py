@@ -16,6 +16,8 @@ from xerte.errors import InputError
 from xerte.experiment.auto import Rhythm
 from xerte.experiment.preset import FOLDER, PRESETS, parse_setting, resolve
 from xerte.experiment.registry import MODELS
+from xerte.experiment.related import related_relations
+from xerte.model import XERTE
 
 DAYS = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
 
@@ -225,6 +227,54 @@ def test_presets_that_are_not_there(tiny: Dataset, tmp_path: Path) -> None:
 
 
 # What `auto` measures
+
+
+def test_related_relations_are_those_that_hold_the_answers() -> None:
+    """Whom somebody calls he met the week before; letters tell it too, but one answer less, and that one was met."""
+    calls = [(0, 1, 10), (0, 2, 20), (3, 1, 20), (4, 2, 30)]
+    meets = [(s, 0, o, t - 7) for s, o, t in calls[:3]] + [(0, 0, 5, 29)]
+    letters = [(s, 2, o, t - 3) for s, o, t in calls[2:]] + [(0, 2, 1, 1)]
+    facts = sorted([*meets, *letters, *((s, 1, o, t) for s, o, t in calls)], key=lambda fact: fact[3])
+    names, kinds = Vocabulary.of([f"e{i}" for i in range(6)]), Relations.of(["meets", "calls", "writes to"])
+    dataset = Dataset("mine", Facts.of(facts), (len(facts), 0, 0), names, kinds, DAYS)
+    table = related_relations(dataset, 3, 4)
+    assert len(table) == 6
+    # calls: meetings hold three of four answers, letters three of which two were met too; then nothing is left.
+    assert table[1] == (0, 2, 1)
+    assert related_relations(dataset, 1, 4)[4] == (3,)  # who called: whom one was met by
+    assert table[0] == (2, 0, 0)  # a letter told of the first meeting, nothing of the others
+
+
+def test_a_number_of_related_relations_is_found_in_the_training_facts(tiny: Dataset) -> None:
+    wish = {"same_relation": 4, "related": 2}
+    assert resolve("paper", tiny, wish).model.related == related_relations(tiny, 2, 4)
+    assert resolve("paper", tiny, {"related": 0}).model.related == ()
+    rows = [[relation, 0] for relation in range(2 * tiny.num_relations)]
+    chosen = resolve("paper", tiny, {"same_relation": 1, "related": rows}).model
+    assert chosen.related == tuple(map(tuple, rows))
+    model = XERTE(chosen, tiny.num_entities, tiny.num_relations)
+    assert model.offered.tolist() == [[relation, relation, 0] for relation in range(2 * tiny.num_relations)]
+    assert model.sampler.width == chosen.n + 3
+
+
+@pytest.mark.parametrize(
+    ("wish", "sentence"),
+    [
+        ({"related": 2}, "related needs same_relation, which says how many edges of a relation are offered"),
+        ({"related": -1, "same_relation": 1}, "related: name a number from 0 to 16, not -1"),
+        ({"related": [[1], []], "same_relation": 1}, "the settings do not go together: related names as many"),
+        ({"related": [[1]]}, "the settings do not go together: related needs same_relation"),
+    ],
+)
+def test_related_relations_that_cannot_be(tiny: Dataset, wish: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        resolve("paper", tiny, wish)
+
+
+def test_related_relations_are_relations_of_the_dataset(tiny: Dataset) -> None:
+    settings = resolve("paper", tiny, {"same_relation": 1, "related": [[99]] * (2 * tiny.num_relations)}).model
+    with pytest.raises(InputError, match="related must name, for each of the"):
+        XERTE(settings, tiny.num_entities, tiny.num_relations)
 
 
 def test_the_rhythm_of_a_small_dataset_by_hand() -> None:

@@ -38,7 +38,7 @@ def draw(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """[rounds, N]: the neighbours drawn in independent rounds for the node (0, time)."""
     nodes = torch.zeros(rounds, dtype=torch.int64)
-    asked = (index, nodes, nodes + time, nodes, combine(torch.arange(rounds), 7))
+    asked = (index, nodes, nodes + time, nodes[:, None], combine(torch.arange(rounds), 7))
     position = sampler.sample(*asked)
     assert torch.equal(position, sampler.sample(*asked, fixed=True))
     assert bool((position >= 0).all())
@@ -119,7 +119,7 @@ def test_what_is_drawn_depends_on_the_past_of_the_node_alone(
     def drawn(known: list[tuple[int, int, int, int]], entities: list[int]) -> list[list[tuple[int, ...]]]:
         index = TemporalIndex.build(Facts.of(known), 4, 2)
         entity = torch.tensor(entities)
-        asked = (index, entity, torch.full_like(entity, time), torch.zeros_like(entity), combine(entity, 5))
+        asked = (index, entity, torch.full_like(entity, time), torch.zeros_like(entity)[:, None], combine(entity, 5))
         position = sampler.sample(*asked)
         assert torch.equal(position, sampler.sample(*asked, fixed=True))
         read = [index.edges(row[row >= 0]) for row in position]
@@ -151,10 +151,15 @@ def test_the_latest_edges_of_the_querys_relation_are_offered_too() -> None:
     sampler = Sampler(Sampling.LAST, 2, same_relation=2)
     node = torch.tensor([0, 0, 0])
     relation, time = torch.tensor([0, 1, 0]), torch.tensor([20, 20, 2])
-    position = sampler.sample(index, node, time, relation, node)
+    position = sampler.sample(index, node, time, relation[:, None], node)
     assert position.shape == (3, 4)
     found = [index.edges(row[row >= 0]).object.tolist() for row in position]
     assert found == [[2, 3, 8, 9], [8, 9], [1, 2]]
+    both = Sampler(Sampling.LAST, 1, same_relation=2, relations=2)
+    assert both.width == 5
+    position = both.sample(index, node[:2], time[:2], torch.tensor([[1, 0], [1, 1]]), node[:2])
+    found = [index.edges(row[row >= 0]).object.tolist() for row in position]
+    assert found == [[2, 3, 8, 9], [8, 9]]  # what is named twice, or drawn too, is offered once
 
 
 @pytest.mark.parametrize("strategy", [Sampling.EXPONENTIAL, Sampling.LINEAR])

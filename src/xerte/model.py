@@ -9,6 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from xerte.errors import InputError
 from xerte.forecaster import Queries, Scores
 from xerte.graph.growth import NOBODY, Growth, Sampled, Slots, Step
 from xerte.graph.index import TemporalIndex
@@ -38,6 +39,8 @@ class XERTE(nn.Module):
     """
 
     name = "xerte"
+    offered: Tensor
+    """[2R, m]: for every relation of a query, those whose latest edges are offered beside the sample; itself first."""
 
     def __init__(
         self, settings: ModelSettings, num_entities: int, num_relations: int, ticks_per_unit: int = 1, seed: int = 0
@@ -51,7 +54,18 @@ class XERTE(nn.Module):
         self.relation = nn.Parameter(xavier_normal(torch.empty(2 * num_relations + 1, dims[0])))
         # The last step's update would feed nothing, so it has no dense layer.
         self.layers = nn.ModuleList([Layer(dim, after) for dim, after in zip(dims, (*dims[1:], None), strict=True)])
-        self.sampler = Sampler(s.sampling, s.n, s.time_scale * ticks_per_unit, s.replacement, s.same_relation)
+        self.register_buffer("offered", self._offered(), persistent=False)
+        named = self.offered.shape[1]
+        self.sampler = Sampler(s.sampling, s.n, s.time_scale * ticks_per_unit, s.replacement, s.same_relation, named)
+
+    def _offered(self) -> Tensor:
+        """The relations whose latest edges are offered; numbers, even where the model is made to be loaded."""
+        own = range(2 * self.num_relations)
+        related = self.settings.related or [()] * len(own)
+        if len(related) != len(own) or any(one not in own for row in related for one in row):
+            raise InputError(f"related must name, for each of the {len(own)} relations, others of these")
+        rows = [[relation, *others] for relation, others in zip(own, related, strict=True)]
+        return torch.tensor(rows, dtype=torch.int64, device="cpu").view(len(own), -1 if rows else 1)
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores of every entity, with the graphs that made them."""
@@ -199,10 +213,11 @@ class XERTE(nn.Module):
         row = None if fixed else torch.nonzero(live.flatten())[:, 0]
 
         def of_live(column: Tensor) -> Tensor:
-            flat = column.expand(num_queries, num_sources).flatten()
+            flat = column.expand(num_queries, num_sources, *column.shape[2:]).flatten(0, 1)
             return flat if row is None else flat.index_select(0, row)
 
-        nodes = of_live(entity), of_live(time), of_live(queries.relation[:, None])
+        offered = self.offered.index_select(0, queries.relation)[:, None]
+        nodes = of_live(entity), of_live(time), of_live(offered)
         noise = of_live(extend(noise[:, None], slots.key.gather(1, attended)))
         position = self.sampler.sample(history, *nodes, noise, fixed)
         if row is None:

@@ -67,6 +67,11 @@ class ModelSettings(BaseModel):
         ge=0,
         description="so many latest edges of the query's own relation offered beside the N; 0 in the paper",
     )
+    related: tuple[tuple[int, ...], ...] = Field(
+        default=(),
+        description="for every relation of a query, others whose latest edges are offered as well; given a number, so "
+        "many are found in the training facts; none in the paper",
+    )
     aggregation: Aggregation = Aggregation.SUM
     update: Update = Update.REVERSE
     self_loop: bool = Field(default=True, description="an attended node may keep its attention")
@@ -84,4 +89,8 @@ class ModelSettings(BaseModel):
             raise ValueError(f"{self.steps} steps need at least {self.steps} dims, not {len(self.dims)}")
         if self.replacement and self.sampling is not Sampling.UNIFORM:
             raise ValueError("replacement goes with uniform sampling only")
+        if len({len(row) for row in self.related}) > 1:
+            raise ValueError("related names as many relations for every relation")
+        if self.related and not self.same_relation:
+            raise ValueError("related needs same_relation, which says how many edges of a relation are offered")
         return self

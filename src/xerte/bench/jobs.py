@@ -231,7 +231,8 @@ def _sampling(bench: Bench) -> Timing:
     some = list(zip(nodes.subject[:50].tolist(), nodes.time[:50].tolist(), strict=True))
     of_entity = {entity: _edges_of(history, entity) for entity, _ in some}
     twin = Twin(lambda: sample_loop(sampler, of_entity, some), len(some), "every prior edge races for itself")
-    draw = torch.no_grad()(lambda: sampler.sample(history, asked.subject, asked.time, asked.relation, noise))
+    offered = bench.net.offered.index_select(0, asked.relation)
+    draw = torch.no_grad()(lambda: sampler.sample(history, asked.subject, asked.time, offered, noise))
     return measure("sampling", draw, _NODES, "nodes", twin, device)
 
 

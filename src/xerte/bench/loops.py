@@ -110,7 +110,7 @@ def prior_edges(
     entity, time = (torch.tensor([x]) for x in node)
     of_query = combine(seed, *(torch.tensor([x]) for x in query))
     noise = extend(extend(of_query, step), (entity << 32) | (query[2] - time))
-    position = model.sampler.sample(history, entity, time, torch.tensor([query[1]]), noise)[0]
+    position = model.sampler.sample(history, entity, time, model.offered[query[1]][None], noise)[0]
     drawn = history.edges(position[position >= 0])
     edges = [
         (node, r, (o, t))

@@ -14,11 +14,13 @@ from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.experiment.auto import Rhythm
 from xerte.experiment.registry import MODELS, default_preset, learner
+from xerte.experiment.related import related_relations
 from xerte.training.loop import TrainingSettings
 
 FOLDER = resources.files("xerte.experiment") / "presets"
 PRESETS = tuple(preset for entry in MODELS.values() if entry.learns for preset in entry.presets or (entry.name,))
 _XERTE = "xerte"
+_RELATED = 16
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,23 @@ def resolve(
         if part is None:
             raise _unknown(name, [field for kind in kinds.values() for field in kind.model_fields])
         parts[part][name] = value
+    if type(count := parts["model"].get("related")) is int and "related" in kinds["model"].model_fields:
+        parts["model"]["related"] = _related(dataset, count, parts["model"].get("same_relation", 0))
     fitted, training = fit(kinds["model"], parts["model"]), fit(TrainingSettings, parts["training"])
     if derived and overrides:
         derived = (*derived, "set by you: " + ", ".join(f"{name} = {value}" for name, value in overrides.items()))
     return Resolved(preset, str(named), fitted, training, derived)
+
+
+def _related(dataset: Dataset, count: int, edges: Any) -> tuple[tuple[int, ...], ...]:
+    """So many relations for every relation, found in the training facts."""
+    if not 0 <= count <= _RELATED:
+        raise InputError(f"related: name a number from 0 to {_RELATED}, not {count}")
+    if not count or not isinstance(edges, int):
+        return ()
+    if edges < 1:
+        raise InputError("related needs same_relation, which says how many edges of a relation are offered")
+    return related_relations(dataset, count, edges)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -27,8 +27,9 @@ class Sampler:
         size: N.
         scale: ticks over which exponential weights fall by e.
         replacement: draw N times independently instead, repeats kept (only for uniform sampling).
-        same_relation: beside the N, so many of the node's latest edges with the query's own relation. Not in the
-            paper: what recurs slowly is out of reach of N recent edges.
+        same_relation: beside the N, so many of the node's latest edges of each relation that is named, the query's own
+            first of all. Not in the paper: what recurs slowly is out of reach of N recent edges.
+        relations: how many relations are named.
     """
 
     strategy: Sampling
@@ -36,6 +37,7 @@ class Sampler:
     scale: float = 1.0
     replacement: bool = False
     same_relation: int = 0
+    relations: int = 1
 
     def __post_init__(self) -> None:
         if self.replacement and self.strategy is not Sampling.UNIFORM:
@@ -44,7 +46,7 @@ class Sampler:
     @property
     def width(self) -> int:
         """The most edges one node is given."""
-        return self.size + self.same_relation
+        return self.size + self.same_relation * self.relations
 
     def sample(
         self,
@@ -55,12 +57,12 @@ class Sampler:
         noise: Tensor,
         fixed: bool = False,
     ) -> Tensor:
-        """At most N prior edges of each node (entity, time), and its latest ones of the query's relation if asked for.
+        """At most N prior edges of each node (entity, time), and its latest ones of some relations if asked for.
 
         Args:
             history: where edges are looked up; only t' < t is read.
             entity, time: int64 [n].
-            relation: int64 [n], the relation of the query a node belongs to.
+            relation: int64 [n, relations], whose latest edges to take: that of the query a node belongs to, and others.
             noise: int64 [n], a hash of the node and all it belongs to.
             fixed: let no size depend on what is found, at the price of work that is thrown away.
 
@@ -71,16 +73,20 @@ class Sampler:
             return torch.full((len(entity), self.width), -1, device=entity.device)
         position = self._draw(history, entity, time, noise, fixed)
         if self.same_relation:
-            start, stop = history.prior_of_relation(entity, relation, time)
-            rank = latest(start, stop, self.same_relation)
-            there = rank >= 0
-            of_relation = history.by_relation(rank.clamp(min=0).flatten()).view_as(rank)
-            position = torch.cat([position, torch.where(there, of_relation, -1)], dim=1)
+            of_relations = (self._latest_of(history, entity, time, one) for one in relation.unbind(1))
+            position = torch.cat([position, *of_relations], dim=1)
         position = torch.sort(position, dim=1).values
         if self.same_relation:
             again = torch.nn.functional.pad(position[:, 1:] == position[:, :-1], (1, 0))
             position = torch.where(again, -1, position)
         return position
+
+    def _latest_of(self, history: TemporalIndex, entity: Tensor, time: Tensor, relation: Tensor) -> Tensor:
+        """The latest prior edges of each node with that relation [n]; -1 where there are fewer."""
+        start, stop = history.prior_of_relation(entity, relation, time)
+        rank = latest(start, stop, self.same_relation)
+        position = history.by_relation(rank.clamp(min=0).flatten()).view_as(rank)
+        return torch.where(rank >= 0, position, -1)
 
     def _draw(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor, fixed: bool) -> Tensor:
         """At most N prior edges of each node; -1 where there are fewer."""
