@@ -229,25 +229,27 @@ def test_presets_that_are_not_there(tiny: Dataset, tmp_path: Path) -> None:
 # What `auto` measures
 
 
-def test_related_relations_are_those_that_hold_the_answers() -> None:
-    """Whom somebody calls he met the week before; letters tell it too, but one answer less, and that one was met."""
+def test_related_relations_hold_the_answers_that_are_out_of_reach() -> None:
+    """Whom somebody calls he met long ago; letters tell it too, but one answer less, of which one was met."""
     calls = [(0, 1, 10), (0, 2, 20), (3, 1, 20), (4, 2, 30)]
-    meets = [(s, 0, o, t - 7) for s, o, t in calls[:3]] + [(0, 0, 5, 29)]
-    letters = [(s, 2, o, t - 3) for s, o, t in calls[2:]] + [(0, 2, 1, 1)]
-    facts = sorted([*meets, *letters, *((s, 1, o, t) for s, o, t in calls)], key=lambda fact: fact[3])
-    names, kinds = Vocabulary.of([f"e{i}" for i in range(6)]), Relations.of(["meets", "calls", "writes to"])
+    meets = [(s, 0, o, t - 7) for s, o, t in calls[:3]]
+    letters = [(s, 2, o, t - 6) for s, o, t in calls[2:]]
+    news = [(s, 3, 5, t - 1) for s, _, t in calls]
+    facts = sorted([*meets, *letters, *news, *((s, 1, o, t) for s, o, t in calls)], key=lambda fact: fact[3])
+    names, kinds = Vocabulary.of([f"e{i}" for i in range(6)]), Relations.of(["meets", "calls", "writes to", "hears of"])
     dataset = Dataset("mine", Facts.of(facts), (len(facts), 0, 0), names, kinds, DAYS)
-    table = related_relations(dataset, 3, 4)
-    assert len(table) == 6
-    # calls: meetings hold three of four answers, letters three of which two were met too; then nothing is left.
-    assert table[1] == (0, 2, 1)
-    assert related_relations(dataset, 1, 4)[4] == (3,)  # who called: whom one was met by
-    assert table[0] == (2, 0, 0)  # a letter told of the first meeting, nothing of the others
+    # The one latest edge is of the news. Meetings hold three of four answers, letters the fourth; then nothing is left.
+    assert related_relations(dataset, 3, 4, 1)[1] == (0, 2, 1)
+    assert related_relations(dataset, 1, 4, 9)[1] == (1,)  # all within reach of the nine latest
+    table = related_relations(dataset, 1, 4, 1)
+    assert len(table) == 8
+    assert table[0] == (0,)  # nothing tells who is met
+    assert table[5] == (4,)  # who called, seen from the other side: by whom one was met
 
 
 def test_a_number_of_related_relations_is_found_in_the_training_facts(tiny: Dataset) -> None:
     wish = {"same_relation": 4, "related": 2}
-    assert resolve("paper", tiny, wish).model.related == related_relations(tiny, 2, 4)
+    assert resolve("paper", tiny, wish).model.related == related_relations(tiny, 2, 4, 15)
     assert resolve("paper", tiny, {"related": 0}).model.related == ()
     rows = [[relation, 0] for relation in range(2 * tiny.num_relations)]
     chosen = resolve("paper", tiny, {"same_relation": 1, "related": rows}).model

@@ -77,22 +77,20 @@ def resolve(
             raise _unknown(name, [field for kind in kinds.values() for field in kind.model_fields])
         parts[part][name] = value
     if type(count := parts["model"].get("related")) is int and "related" in kinds["model"].model_fields:
-        parts["model"]["related"] = _related(dataset, count, parts["model"].get("same_relation", 0))
+        parts["model"]["related"] = _related(dataset, count, fit(kinds["model"], parts["model"] | {"related": ()}))
     fitted, training = fit(kinds["model"], parts["model"]), fit(TrainingSettings, parts["training"])
     if derived and overrides:
         derived = (*derived, "set by you: " + ", ".join(f"{name} = {value}" for name, value in overrides.items()))
     return Resolved(preset, str(named), fitted, training, derived)
 
 
-def _related(dataset: Dataset, count: int, edges: Any) -> tuple[tuple[int, ...], ...]:
+def _related(dataset: Dataset, count: int, settings: Any) -> tuple[tuple[int, ...], ...]:
     """So many relations for every relation, found in the training facts."""
     if not 0 <= count <= _RELATED:
         raise InputError(f"related: name a number from 0 to {_RELATED}, not {count}")
-    if not count or not isinstance(edges, int):
-        return ()
-    if edges < 1:
+    if count and not settings.same_relation:
         raise InputError("related needs same_relation, which says how many edges of a relation are offered")
-    return related_relations(dataset, count, edges)
+    return related_relations(dataset, count, settings.same_relation, settings.n) if count else ()
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

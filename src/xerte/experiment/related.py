@@ -14,17 +14,19 @@ from xerte.types import Split
 _QUESTIONS = 20_000
 
 
-def related_relations(dataset: Dataset, count: int, edges: int) -> tuple[tuple[int, ...], ...]:
-    """For every relation of a question, so many others whose latest edges most often hold the answer.
+def related_relations(dataset: Dataset, count: int, edges: int, recent: int) -> tuple[tuple[int, ...], ...]:
+    """For every relation of a question, so many others whose latest edges hold answers that nothing else would.
 
     A relation holds the answer to (s, p, ?, t) where that is an object of the `edges` latest prior edges of s with the
-    relation. p itself is taken first; then, again and again, the relation that holds most of the answers which none so
-    far does, the first of equals. Where no relation adds anything, p stands again.
+    relation. Out of reach are the answers that neither p itself holds nor the `recent` latest edges of s, whatever
+    their relation. Again and again the relation is taken that holds most of those still out of reach, the first of
+    equals; where no relation adds anything, p stands again.
 
     Args:
         dataset: its training facts are counted, at most 20,000 questions drawn from them.
         count: how many others.
         edges: how many of a relation's edges.
+        recent: how many edges are within reach anyway.
 
     Returns:
         [2R][count].
@@ -35,20 +37,28 @@ def related_relations(dataset: Dataset, count: int, edges: int) -> tuple[tuple[i
     drawn = np.sort(np.random.default_rng(0).permutation(len(asked))[:_QUESTIONS])
     queries, answer = Queries.of(asked[drawn]), torch.from_numpy(asked.object[drawn].astype(np.int64))
     held = torch.stack([_held(history, queries, answer, relation, edges) for relation in range(num_relations)], 1)
-    return tuple(_chosen(held[queries.relation == relation], relation, count) for relation in range(num_relations))
+    out_of_reach = ~_among(history, latest(*history.prior(queries.subject, queries.time), recent), answer)
+    of_relation = [queries.relation == relation for relation in range(num_relations)]
+    return tuple(_chosen(held[of], out_of_reach[of], own, count) for own, of in enumerate(of_relation))
 
 
 def _held(history: TemporalIndex, queries: Queries, answer: Tensor, relation: int, edges: int) -> Tensor:
     """Whether the latest edges of a relation hold the answer; [Q]."""
     start, stop = history.prior_of_relation(queries.subject, torch.full_like(queries.relation, relation), queries.time)
     rank = latest(start, stop, edges)
-    _, object, _ = history.read(history.by_relation(rank.clamp(min=0).flatten()))
-    return ((object.view_as(rank) == answer[:, None]) & (rank >= 0)).any(1)
+    position = history.by_relation(rank.clamp(min=0).flatten()).view_as(rank)
+    return _among(history, torch.where(rank >= 0, position, -1), answer)
 
 
-def _chosen(held: Tensor, own: int, count: int) -> tuple[int, ...]:
-    """The relations that add most to what the relation itself holds; held [Q, 2R]."""
-    chosen, open_ = list[int](), ~held[:, own]
+def _among(history: TemporalIndex, position: Tensor, answer: Tensor) -> Tensor:
+    """Whether an edge at one of these positions [Q, n] leads to the answer [Q]."""
+    _, object, _ = history.read(position.flatten())
+    return ((object.view_as(position) == answer[:, None]) & (position >= 0)).any(1)
+
+
+def _chosen(held: Tensor, out_of_reach: Tensor, own: int, count: int) -> tuple[int, ...]:
+    """The relations that add most to what is within reach and what the relation itself holds; held [Q, 2R]."""
+    chosen, open_ = list[int](), out_of_reach & ~held[:, own]
     for _ in range(count):
         added = held[open_].sum(0)
         best = int(added.argmax()) if len(added) and int(added.max()) else own
