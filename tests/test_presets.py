@@ -244,7 +244,7 @@ def test_related_relations_hold_the_answers_that_are_out_of_reach() -> None:
     table = related_relations(dataset, 1, 4, 1)
     assert len(table) == 8
     assert table[0] == (0,)  # nothing tells who is met
-    assert table[5] == (4,)  # who called, seen from the other side: by whom one was met
+    assert table[5] == (5,)  # who called: the one latest edge of the one called is that meeting
 
 
 def test_a_number_of_related_relations_is_found_in_the_training_facts(tiny: Dataset) -> None:
