@@ -216,6 +216,31 @@ def test_a_candidate_that_is_not_among_the_best_has_its_score_too(model: Model) 
     assert model.forecast("Ann", "visits", "2023-12-01").explain("Ben").score is None
 
 
+@pytest.mark.parametrize("among", [None, ["Ann", "Ben"]])
+@pytest.mark.parametrize("company", [0, 1])
+def test_the_subject_of_a_graph_without_facts_is_no_answer(model: Model, among: list[str] | None, company: int) -> None:
+    early = xerte.Question("Ann", "visits", "2023-12-01")
+    forecast = model.forecast_many([early] + [xerte.Question(*ASKED)] * company, among=among)[0]
+    for entity in ("Ann", "Ben"):
+        told = forecast.explain(entity)
+        assert (told.score, told.evidence, told.paths, told.rest) == (None, (), (), 0.0)
+        assert told.to_json()["score"] is None
+        shown = {one["entity"]: (one["score"], one["reached"]) for one in told.picture["answers"]}
+        assert shown == dict.fromkeys(among or [entity], (0.0, False))
+
+
+@pytest.mark.parametrize("kind", ["xerte", "recurrence"])
+def test_a_candidate_that_was_named_but_not_reached_has_no_score(model: Model, kind: str) -> None:
+    asked = model if kind == "xerte" else Model.load(kind, model.dataset)
+    late = ("Ann", "visits", "2024-01-03")
+    forecast = asked.forecast(*late, among=NAMES)
+    unreached = [one.entity for one in forecast.answers if not one.reached]
+    assert 0 < len(unreached) < len(NAMES)
+    assert [forecast.explain(entity).score for entity in unreached] == [None] * len(unreached)
+    reached = next(one for one in forecast.answers if one.reached)
+    assert forecast.explain(reached.entity).score == reached.score
+
+
 def test_what_a_reader_should_know_goes_with_the_explanation(model: Model) -> None:
     hidden = model.forecast(*ASKED).explain().evidence[0]
     forecast = model.forecast(*ASKED, without=[(hidden.subject, hidden.relation, hidden.object, hidden.time)])

@@ -232,11 +232,12 @@ class Explainer:
         if answer is None:
             return about
         id = self.dataset.entities.id(answer)
-        growth, score = self.growth, {one.entity: one.score for one in forecast.answers}.get(answer)
-        if score is None or (growth is None and not isinstance(self.forecaster, Counting)):
+        growth, listed = self.growth, {one.entity: one.score if one.reached else None for one in forecast.answers}
+        if answer not in listed or (growth is None and not isinstance(self.forecaster, Counting)):
             scores = self._again()
-            growth, score = growth or scores.growth, float(scores.scores[0, id]) if scores.reached[0, id] else None
-        about = replace(about, score=score)
+            growth = growth or scores.growth
+            listed[answer] = self._score(scores, id)
+        about = replace(about, score=listed[answer])
         if isinstance(self.forecaster, Counting):
             facts = tuple(self._counted(self.forecaster, id, teller))
             paths = tuple(Path((fact,), fact.share, fact.sentence) for fact in facts[:most])
@@ -247,12 +248,18 @@ class Explainer:
             return about
         witness = Witness(growth.graph, 0, id, self.dataset, teller)
         of = partial(replace(self, growth=growth).explain, forecast, most=most, templates=templates)
-        paths, rest = witness.paths(most)
+        paths, rest = witness.paths(most) if about.score is not None else ((), 0.0)
         return replace(about, evidence=witness.evidence(), paths=paths, rest=rest, witness=witness, of=of)
 
     def _again(self) -> Scores:
         with torch.no_grad():
             return self.forecaster.forecast(self.history, self.query)
+
+    def _score(self, scores: Scores, answer: int) -> float | None:
+        """The answer's score; None where it was not reached, and where a graph found no fact: see `Model._answers`."""
+        start, stop = self.history.prior(self.query.subject, self.query.time)
+        found = scores.growth is None or bool(start < stop)
+        return float(scores.scores[0, answer]) if found and scores.reached[0, answer] else None
 
     def _counted(self, forecaster: Counting, answer: int, teller: Teller) -> Iterator[Fact]:
         counted = forecaster.evidence(self.history, self.query, answer)
