@@ -142,11 +142,11 @@ def test_everyone_arrives_when_a_loop_says(strategy: Sampling, size: int, scale:
 @pytest.mark.gpu
 @pytest.mark.parametrize("strategy", DRAWN)
 @pytest.mark.parametrize(("size", "scale"), SIZES)
-def test_the_first_are_those_the_sampler_draws(strategy: Sampling, size: int, scale: float) -> None:
-    history, sampler = index(), Sampler(strategy, size, scale)
-    entity, time, _, _, noise = asked = nodes(history, 30 if INTERPRETED else 2000)
-    first = race_triton.first(race_of(sampler), history, Sources(*asked)).sort(dim=1).values
-    assert torch.equal(first, sampler.sample(history, entity, time, entity[:, None], noise))
+def test_the_first_are_those_of_the_plain_race(strategy: Sampling, size: int, scale: float) -> None:
+    history, race = index(), race_of(Sampler(strategy, size, scale))
+    asked = Sources(*nodes(history, 30 if INTERPRETED else 2000))
+    first = race_triton.first(race, history, asked).sort(dim=1).values
+    assert torch.equal(first, race.first(history, asked).sort(dim=1).values)
 
 
 @pytest.mark.gpu

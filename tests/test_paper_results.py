@@ -20,6 +20,7 @@ from xerte.experiment import paper, paper_pages
 from xerte.experiment.figures import FOLDER, figures
 from xerte.experiment.opening import with_settings
 from xerte.experiment.trace import Trace
+from xerte.model import XERTE
 
 ROOT = Path(__file__).parents[1]
 SMALL: dict[str, Any] = {
@@ -263,6 +264,14 @@ ASKED = (MINISTRY, "reports to", "2022-10-20")
 def study(world: Dataset, models: dict[str, Path]) -> TimeStudy:
     known = {name: api.Model.load(folder, world) for name, folder in models.items()}
     return time_study(known, Question(*ASKED), (MINISTRY, LAND), {"n": 40, "k": 200}, facts=3)
+
+
+def test_all_of_a_model_under_other_settings_is_where_its_weights_are(world: Dataset, models: dict[str, Path]) -> None:
+    model = api.Model.load(models["with"], world).forecaster
+    assert isinstance(model, XERTE)
+    moved = with_settings(model.to("meta"), world, {"n": 40})
+    assert isinstance(moved, XERTE)
+    assert {tensor.device.type for tensor in (*moved.parameters(), *moved.buffers())} == {"meta"}
 
 
 def test_a_study_lists_what_the_graph_holds(study: TimeStudy, world: Dataset, models: dict[str, Path]) -> None:

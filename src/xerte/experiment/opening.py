@@ -61,6 +61,7 @@ def with_settings(forecaster: Forecaster, dataset: Dataset, changes: Mapping[str
     if {name: value.shape for name, value in model.state_dict().items()} != {n: v.shape for n, v in weights.items()}:
         raise InputError(f"{', '.join(changes)}: such a change needs other weights, train a model with it")
     model.load_state_dict(weights, assign=True)
+    model.to(next(iter(weights.values())).device)  # what no weights are for, the tables of relations, goes along
     return model.eval()  # type: ignore[return-value]  # a module is checked by what it does
 
 

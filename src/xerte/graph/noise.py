@@ -39,10 +39,15 @@ def combine(*parts: Tensor | int) -> Tensor:
 
 def extend(state: Tensor, part: Tensor | int) -> Tensor:
     """The hash of what a hash stands for and of one integer more."""
-    if isinstance(part, Tensor) and part.dtype is state.dtype is torch.int64 and kernels.can_run(part.device):
+    if isinstance(part, Tensor) and _fits_kernel(state, part):
         return extend_by_kernel(state, part)
     term = part * _GOLDEN + 1
     return mix(state * 3 + (term if isinstance(term, Tensor) else _wrapped(term)))
+
+
+def _fits_kernel(state: Tensor, part: Tensor) -> bool:
+    alike = part.dtype is state.dtype is torch.int64 and part.device == state.device
+    return alike and max(part.ndim, state.ndim) <= 2 and kernels.can_run(part.device)
 
 
 def extend_by_kernel(state: Tensor, part: Tensor) -> Tensor:

@@ -20,10 +20,13 @@ from xerte.graph.noise import exponential, extend, hashed, uniform
 from xerte.graph.weights import Weights
 
 _FIRST = 12
+"""So many arrivals of the stream settle most races."""
 PURPOSES = (ARRIVAL, BAND, PLACE, CHANCE) = (1, 2, 3, 4)
 """What a draw from the stream needs a random number for."""
 SHELLS = 5
+"""Parts of the stream, each twice as long as the one before, whose rates are bounded one by one."""
 CONTENT = 4_294_967_311
+"""A prime above 2³², so that what an edge says becomes one number: its relation and object, then its time."""
 
 
 @dataclass(frozen=True)

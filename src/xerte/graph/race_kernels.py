@@ -9,9 +9,11 @@ import triton.language as tl
 
 from xerte.graph import noise
 from xerte.graph.noise_kernels import mix
+from xerte.graph.race import CONTENT, PURPOSES
 
 _GOLDEN, _STRIDE = tl.constexpr(noise._GOLDEN), tl.constexpr(noise._STRIDE)
 _ONE, _BELOW_ONE = tl.constexpr(noise._ONE), tl.constexpr(noise._BELOW_ONE)
+_CONTENT, _PURPOSES = tl.constexpr(CONTENT), tl.constexpr(len(PURPOSES))
 
 
 @triton.jit
@@ -22,7 +24,7 @@ def _uniform(hashed):
 @triton.jit
 def _of_draw(state, draw, PURPOSE: tl.constexpr):
     """A number in (0, 1) of a node's i-th draw; four of them, for the purposes 1 … 4."""
-    return _uniform(mix(state + (draw * 4 + PURPOSE) * _STRIDE))
+    return _uniform(mix(state + (draw * _PURPOSES + PURPOSE) * _STRIDE))
 
 
 @triton.jit
@@ -65,7 +67,7 @@ def race(
     relation = tl.load(relation_at + position, mask=there, other=0).to(tl.int64)
     object = tl.load(object_at + position, mask=there, other=0).to(tl.int64)
     edge_time = tl.load(time_at + position, mask=there, other=0).to(tl.int64)
-    content = ((relation << 31) | object) * 4294967311 + edge_time
+    content = ((relation << 31) | object) * _CONTENT + edge_time
     hashed = mix(state * 3 + (content * _GOLDEN + 1))
     arrival = -tl.log(_uniform(hashed)) / _weight(tl.where(there, edge_time, time), time, STRATEGY, SCALE, FLOOR)
     out = row * COLUMNS + place
