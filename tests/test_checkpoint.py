@@ -359,7 +359,8 @@ SETTINGS_OF_HARM: list[Any] = [
     None, [], 5, "x", {"dims": [10**9, 4]}, {"dims": [4096, 4096]}, {"dims": [4, 0]}, {"dims": [-4, 4]}, {"dims": []},
     {"dims": "44"}, {"dims": [[4], [4]]}, {"static_dim": 10**9}, {"static_dim": 4096}, {"time_dim": 10**18},
     {"n": 10**9}, {"k": 10**12}, {"steps": 3}, {"steps": 10**9}, {"time_scale": float("inf")},
-    {"time_scale": float("nan")}, {"gamma": 10**400}, {"unknown": 1}, {"sampling": "os.system"}, {"diachronic": True},
+    {"time_scale": float("nan")}, {"related": [[0]]}, {"related": [[54]] * 54}, {"related": [[-1]] * 54},
+    {"related": 2}, {"gamma": 10**400}, {"unknown": 1}, {"sampling": "os.system"}, {"diachronic": True},
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.world import generate
 from xerte.errors import InputError
 from xerte.experiment.auto import Rhythm
+from xerte.experiment.opening import with_settings
 from xerte.experiment.preset import FOLDER, PRESETS, parse_setting, resolve
 from xerte.experiment.registry import MODELS
 from xerte.experiment.related import related_relations
@@ -277,6 +278,16 @@ def test_related_relations_are_relations_of_the_dataset(tiny: Dataset) -> None:
     settings = resolve("paper", tiny, {"same_relation": 1, "related": [[99]] * (2 * tiny.num_relations)}).model
     with pytest.raises(InputError, match="related must name, for each of the"):
         XERTE(settings, tiny.num_entities, tiny.num_relations)
+
+
+def test_a_trained_model_is_told_which_relations_not_how_many(tiny: Dataset) -> None:
+    wish = {"same_relation": 1, "related": 1, "dims": [4, 4, 4], "static_dim": 4, "time_dim": 4}
+    model = XERTE(resolve("paper", tiny, wish).model, tiny.num_entities, tiny.num_relations)
+    sentence = "related: only training turns a number into relations; here name them, a list for every relation, not 2"
+    with pytest.raises(InputError, match=sentence):
+        with_settings(model, tiny, {"related": 2})
+    without: Any = with_settings(model, tiny, {"related": 0})
+    assert without.offered.tolist() == [[relation] for relation in range(2 * tiny.num_relations)]
 
 
 def test_the_rhythm_of_a_small_dataset_by_hand() -> None:

@@ -26,7 +26,7 @@ from xerte.experiment.train import Trained, train
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
-from xerte.training.checkpoint import read_facts
+from xerte.training.checkpoint import STATE, read_facts
 from xerte.training.loop import Epoch, Progress, Trainer, TrainingSettings
 from xerte.types import Split
 
@@ -285,6 +285,21 @@ def test_another_training_in_the_same_folder_is_refused(
         run(world, tmp_path, **({"epochs": 1} | change))
     assert "\n" not in str(told.value)
     assert {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_setting_younger_than_the_training_had_its_default(world: Dataset, tmp_path: Path, finished: bool) -> None:
+    run(world, tmp_path, epochs=1, related=0, until=None if finished else stop_after(2))
+    state = (tmp_path if finished else tmp_path / "checkpoint") / STATE
+    facts = json.loads(state.read_text("utf-8"))
+    for table, young in (("settings", ("related", "time_factor")), ("training", ("patience",))):
+        for name in young:
+            del facts[table][name]
+    state.write_text(json.dumps(facts))
+    with pytest.raises(CheckpointError, match=r"settings\.related is \[\] there, \[\[") as told:
+        run(world, tmp_path, epochs=1, related=1)
+    assert len(str(told.value)) < 200 + len(str(tmp_path))
+    assert run(world, tmp_path, epochs=1, related=0).finished
 
 
 def test_another_dataset_in_the_same_folder_is_refused(world: Dataset, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Every switch of the method, each one field. Presets are files of these (see `experiment/presets`)."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from xerte.graph.sampler import Sampling
 from xerte.nn.loss import Loss, Mean
@@ -69,8 +69,8 @@ class ModelSettings(BaseModel):
     )
     related: tuple[tuple[int, ...], ...] = Field(
         default=(),
-        description="for every relation of a query, others whose latest edges are offered as well; given a number, so "
-        "many are found in the training facts; none in the paper",
+        description="for every relation of a query, others whose latest edges are offered as well; given a number, "
+        "training finds so many in its facts; none in the paper",
     )
     aggregation: Aggregation = Aggregation.SUM
     update: Update = Update.REVERSE
@@ -82,6 +82,16 @@ class ModelSettings(BaseModel):
     time_factor: bool = Field(default=False, description="√(1/d) before the cosines")
     loss: Loss = Loss.BCE
     loss_mean: Mean = Mean.BATCH
+
+    @field_validator("related", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        """Settings name relations; what turns a number into them knows the training facts."""
+        if type(value) is not int:
+            return value
+        if value:
+            raise ValueError("only training turns a number into relations; here name them, a list for every relation")
+        return ()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

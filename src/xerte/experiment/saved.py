@@ -144,8 +144,11 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[nn.Module, dict[str, Any
     except (KeyError, TypeError, ValueError, AttributeError, InputError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
     refuse_other_dataset(facts, dataset, f"the model in {folder}")
-    with torch.device("meta"):
-        model = build(settings, frame, seed)
+    try:
+        with torch.device("meta"):
+            model = build(settings, frame, seed)
+    except InputError as error:
+        raise CheckpointError(f"the settings in {folder} do not fit {dataset.name}: {error}") from None
     weights = read_tensors(folder, "weights")
     expected = {name: (value.shape, True) for name, value in model.state_dict().items()}
     if expected != {name: (value.shape, value.is_floating_point()) for name, value in weights.items()}:

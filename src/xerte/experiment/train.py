@@ -84,7 +84,7 @@ def train(
         about = facts_of(module, dataset)
         trainer = Trainer(module, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
         if folder is not None and is_model(folder):
-            refuse_other(folder, trainer.facts)
+            refuse_other(folder, trainer.facts, trainer.defaults)
             module, facts = load_model(folder, dataset)
             remove_state(folder / "checkpoint")
             return Trained(module.to(chosen), facts, finished=True)

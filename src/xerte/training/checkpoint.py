@@ -23,6 +23,7 @@ from xerte.errors import CheckpointError
 FORMAT = "xerte state 1"
 STATE = "state.json"
 _LARGEST_STATE = 1 << 24
+_NO_DEFAULTS: Mapping[str, Mapping[str, Any]] = {}
 _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
 _UNFINISHED = re.compile(rf"({_FILE.pattern}|{re.escape(STATE)})\.[0-9]+\.part")
 
@@ -118,15 +119,24 @@ def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
         raise CheckpointError(f"{path} is not a safetensors file") from None
 
 
-def refuse_other(folder: Path, expected: Mapping[str, Any]) -> None:
+def refuse_other(
+    folder: Path, expected: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]] = _NO_DEFAULTS
+) -> None:
     """Refuses a folder whose state was made under other facts than these.
+
+    Args:
+        folder: whose state.
+        expected: the facts, by name; some are tables.
+        defaults: by the name of a table, what its entries are where the state has none: it was written before the
+            setting existed, so by what is the default now.
 
     Raises:
         CheckpointError: names the first fact that differs.
     """
     facts = read_facts(folder)
     for name, value in expected.items():
-        other = _difference(name, facts.get(name), value)
+        there = facts.get(name)
+        other = _difference(name, {**defaults.get(name, {}), **there} if isinstance(there, dict) else there, value)
         if other:
             raise CheckpointError(f"{folder} holds another training ({other}): choose another folder or remove it")
 
@@ -135,7 +145,7 @@ def _difference(name: str, there: Any, here: Any) -> str:
     if isinstance(there, dict) and isinstance(here, dict):
         inside = (_difference(f"{name}.{key}", there.get(key), here.get(key)) for key in sorted({*there, *here}))
         return next(filter(None, inside), "")
-    return "" if there == here else f"{name} is {str(there)[:80]} there, {here} here"
+    return "" if there == here else f"{name} is {there!s:.80} there, {here!s:.80} here"
 
 
 def _file_name(part: str, digest: str) -> str:

@@ -143,7 +143,11 @@ class Trainer:
         self.model, self.dataset, self.history, self.settings, self.seed = model, dataset, history, settings, seed
         self.folder = folder
         made_of = {"training": settings.model_dump(mode="json"), "seed": seed, "data": data_fingerprint(dataset)}
-        self.facts = (facts or {}) | made_of
+        known = (facts or {}) | made_of
+        before = ("model", "dataset", "data")  # compared before settings: some are found in the data
+        self.facts = {name: known[name] for name in before if name in known} | known
+        kinds = {"training": settings, "settings": getattr(model, "settings", None)}
+        self.defaults = {name: _defaults(type(kind)) for name, kind in kinds.items() if isinstance(kind, BaseModel)}
         self.on_progress, self.on_epoch = on_progress, on_epoch
         train = dataset.split(Split.TRAIN)
         asked = both_directions(train[train.time >= settings.start], dataset.relations)
@@ -289,7 +293,7 @@ class Trainer:
         """
         if self.folder is None or not has_state(self.folder):
             return
-        refuse_other(self.folder, self.facts)
+        refuse_other(self.folder, self.facts, self.defaults)
         weights, best, optimiser = (read_tensors(self.folder, part) for part in ("weights", "best", "optimiser"))
         device = self.history.device
         try:
@@ -315,6 +319,11 @@ class Trainer:
 def _require(holds: bool) -> None:
     if not holds:
         raise ValueError("a checkpoint contradicts itself")
+
+
+def _defaults(kind: type[BaseModel]) -> dict[str, Any]:
+    """Every setting that has a default, with it."""
+    return kind.model_construct().model_dump(mode="json")
 
 
 def data_fingerprint(dataset: Dataset) -> str:
