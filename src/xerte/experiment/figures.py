@@ -134,7 +134,9 @@ def _draw(axis: "Axes", panel: Panel) -> None:
     axis.set_ylabel(panel.y)
     axis.grid(axis="y", alpha=0.3, linewidth=0.5)
     if len(panel.curves) > 1:
-        axis.legend(fontsize=7, frameon=False, ncols=2)
+        low, high = axis.get_ylim()
+        axis.set_ylim(low, high + 0.18 * (high - low))  # room for the legend above the curves
+        axis.legend(fontsize=7, frameon=False, ncols=2, loc="upper right")
 
 
 def _update(root: Path) -> Figure | None:
