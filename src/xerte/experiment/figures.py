@@ -123,7 +123,7 @@ def _draw(axis: "Axes", panel: Panel) -> None:
             )
     if words:
         axis.set_xticks(range(len(panel.curves[0].x)), [str(word) for word in panel.curves[0].x])
-        axis.margins(y=0.3)
+        axis.margins(y=0.1)
     elif len(panel.curves[0].x) <= _FEW:
         axis.set_xticks(panel.curves[0].x)
     if panel.y.startswith("seconds"):
