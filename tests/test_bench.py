@@ -253,7 +253,9 @@ def test_sizes_are_read_as_people_write_them() -> None:
 
 def test_generated_events_grow_evenly_with_a_hub_and_every_entity(tmp_path: Path) -> None:
     write_events(tmp_path / "a.parquet", 20_000, entities=200)
+    (tmp_path / "b.parquet.part").write_text("mine")
     write_events(tmp_path / "b.parquet", 20_000, entities=200)
+    assert (tmp_path / "b.parquet.part").read_text() == "mine"
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
     log = read_events(tmp_path / "a.parquet")
     facts, late = log.facts, 20_000 / 1000

@@ -252,10 +252,15 @@ def test_rejects_hold_every_bad_row_as_it_stood(tmp_path: Path) -> None:
         ]
 
 
-def test_rejects_that_cannot_be_written(tmp_path: Path) -> None:
+def test_rejects_are_written_like_every_other_file(tmp_path: Path) -> None:
     path = write(tmp_path / "one.csv", "subject,relation,object,time\na,r,b,2014-01-01\na,r\n")
-    with pytest.raises(InputError, match="cannot be written"):
-        read_events(path, bad_rows="skip", rejects=tmp_path / "nowhere" / "bad.csv")
+    mine = write(tmp_path / "bad.csv.part", "mine")
+    (tmp_path / "bad.csv").symlink_to(tmp_path / "folder" / "real.csv")
+    assert read_events(path, bad_rows="skip", rejects=tmp_path / "bad.csv").report.rows_skipped == 1
+    assert mine.read_text() == "mine"
+    assert (tmp_path / "folder" / "real.csv").read_text().endswith('2 columns where 4 are expected,"a,r"\n')
+    with pytest.raises(InputError, match=r"one\.csv/bad\.csv cannot be written: .*one\.csv is not a folder$"):
+        read_events(path, bad_rows="skip", rejects=path / "bad.csv")
 
 
 DAY, HOUR = Tick.DAY, Tick.HOUR

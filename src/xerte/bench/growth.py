@@ -15,7 +15,7 @@ import torch
 
 from xerte.bench.record import Machine
 from xerte.errors import InputError
-from xerte.files import read_json, write_json
+from xerte.files import read_json, replacing, write_json
 
 FORMAT = "xerte growth 1"
 ENTITIES, RELATIONS, DAYS = 100_000, 250, 3650
@@ -96,10 +96,11 @@ def write_events(path: Path, rows: int, entities: int = ENTITIES) -> None:
         FROM (SELECT i, i * {DAYS} // {rows} AS day, hash(4 * i) / 18446744073709551616.0 AS a,
             hash(4 * i + 1) / 18446744073709551616.0 AS b, hash(4 * i + 2) / 18446744073709551616.0 AS c,
             hash(4 * i + 3) % 1000 = 0 AS late FROM range({rows}) AS numbers(i))"""  # noqa: S608 - numbers of our own
-    part = path.with_name(path.name + ".part")
-    with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(path.parent)}) as con:
+    with (
+        replacing(path) as part,
+        duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(path.parent)}) as con,
+    ):
         con.execute(f"COPY ({query}) TO '{str(part).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)")
-    part.replace(path)
 
 
 def grow(

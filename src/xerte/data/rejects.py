@@ -1,9 +1,9 @@
 """The bad rows of events files: found with their exact place, written to a file of their own."""
 
 import csv
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,8 @@ from xerte.data.reading import Scratch, bad_parquet_rows
 from xerte.data.records import Fault, records
 from xerte.data.source import FileFormat, Source
 from xerte.data.times import TimeReading
-from xerte.errors import BadRowError, InputError
+from xerte.errors import BadRowError
+from xerte.files import replacing
 
 
 @dataclass(frozen=True)
@@ -57,23 +58,17 @@ def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
 
     Nothing is written where there are none.
     """
-    part = path.with_name(path.name + ".part")
+    some = iter(rejects)
+    first = next(some, None)
+    if first is None:
+        return 0
     count = 0
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["file", "line", "column", "value", "problem", "raw"])
-            for reject in rejects:
-                writer.writerow([reject.file, reject.line, *reject.fault, reject.raw])
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        if count:
-            part.replace(path)
-    except OSError as error:
-        raise InputError(f"the bad rows cannot be written to {path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["file", "line", "column", "value", "problem", "raw"])
+        for reject in chain([first], some):
+            writer.writerow([reject.file, reject.line, *reject.fault, reject.raw])
+            count += 1
     return count
 
 
