@@ -65,24 +65,27 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
 
 def results_table(root: Path) -> str:
     """Time-aware test metrics by dataset, best first: the mean over a model's seeds, variants of a preset left out."""
-    found: dict[tuple[str, str], list[list[float]]] = {}
+    found: dict[tuple[str, str], list[Trace]] = {}
     for trace in (Trace.read(path) for path in sorted(root.glob("results/*.json"))):
         if trace.split == "test" and not trace.settings.get("set"):
             preset = trace.settings.get("preset") or trace.model
             model = trace.model if preset == trace.model else f"{trace.model} ({preset})"
-            values = [trace.metrics["time-aware"][name] for name in METRICS]
-            found.setdefault((trace.dataset, model), []).append(values)
+            found.setdefault((trace.dataset, model), []).append(trace)
     if not found:
         return "No run has been recorded yet.\n"
     rows = [
-        (dataset, model, len(runs), [mean(column) for column in zip(*runs, strict=True)])
-        for (dataset, model), runs in found.items()
+        (
+            *what,
+            len({run.seed for run in runs}),
+            [mean(run.metrics["time-aware"][name] for run in runs) for name in METRICS],
+        )
+        for what, runs in found.items()
     ]
     rows.sort(key=lambda row: (row[0], -row[3][0]))
     lines = ["| dataset | model | MRR | Hits@1 | Hits@3 | Hits@10 |", "|---|---|--:|--:|--:|--:|"]
-    for dataset, model, runs, values in rows:
-        seeds = f", {runs} seeds" if runs > 1 else ""
-        lines.append(f"| {dataset} | {model}{seeds} | {_numbers(values)} |")
+    for dataset, model, seeds, values in rows:
+        told = f", {seeds} seeds" if seeds > 1 else ""
+        lines.append(f"| {dataset} | {model}{told} | {_numbers(values)} |")
     return "\n".join(lines)
 
 

@@ -54,7 +54,7 @@ def run(
 
     \b
     xerte bench run
-    xerte bench icews14 --model runs/icews14-paper --device cuda
+    xerte bench icews14 --model icews14-paper --device cuda
     xerte bench --quick --against results/bench
     """
     from xerte.bench.jobs import run as measured

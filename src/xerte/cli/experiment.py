@@ -10,6 +10,7 @@ import typer
 
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.cli.train import training_bar
+from xerte.files import write_text
 from xerte.types import Split
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def grid(
     _stop_unless_finished(len(finished), len(points), limit)
     best = api.best_of(finished)
     file = out / "best.toml"
-    file.write_text(api.to_toml(best.experiment), "utf-8")
+    write_text(file, api.to_toml(best.experiment))
     if as_json:
         print_json({"best": _as_json(best), "points": [_as_json(one) for one in finished], "file": str(file)})
         return

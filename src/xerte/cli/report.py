@@ -10,6 +10,7 @@ import typer
 from xerte.cli.output import AsJson, print_json, print_table, print_text
 from xerte.cli.paper_report import ablations, print_rows, sampling, segment, time_study
 from xerte.errors import InputError
+from xerte.files import write_text
 
 report = typer.Typer(no_args_is_help=True, help="The published tables beside ours.")
 for _command in (sampling, ablations, segment):
@@ -44,7 +45,7 @@ def table_1(
     text = place.read_text("utf-8")
     fresh = _PART.sub(lambda match: match[1] + markdown(root).rstrip() + "\n" + match[2], text)
     if fresh != text:
-        place.write_text(fresh, "utf-8")
+        write_text(place, fresh)
     if as_json:
         ranked = {"table1": [asdict(one) for one in lines], "world": [asdict(one) for one in world]}
         own = [asdict(one) for one in table_1_rows(root)]
