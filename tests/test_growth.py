@@ -11,7 +11,8 @@ def test_the_widest_keys_keep_every_node_apart() -> None:
     slots = Slots.of_queries(torch.tensor([0, last]), torch.tensor([late, late]))
     entity = torch.tensor([[last, last, 0, last], [last, 0, 0, last]])
     time = torch.tensor([[early, 5, 5, early], [late, 5, early, 5]])
-    joined, slot, is_first = slots.join(slots.keys(entity, time))
+    key = slots.keys(entity, time)
+    joined, slot, is_first = slots.join(key, slots.find(key))
     assert slot.tolist() == [[1, 2, 3, 1], [0, 2, 3, 4]]
     assert is_first.tolist() == [[True, True, True, False], [True, True, True, True]]
     assert (joined.key != NOBODY).tolist() == [[True, True, True, True, False], [True, False, True, True, True]]
@@ -24,13 +25,14 @@ def test_rows_of_nodes_stay_when_others_join() -> None:
     slots = Slots.of_queries(torch.tensor([3, 4, 3]), torch.tensor([9, 9, 9]))
     query_rows = slots.rows(torch.zeros(3, 1, dtype=torch.int64))
     assert query_rows.flatten().tolist() == [0, 1, 2]
-    joined, slot, _ = slots.join(slots.keys(torch.tensor([[7], [7], [3]]), torch.tensor([[1], [1], [9]])))
+    key = slots.keys(torch.tensor([[7], [7], [3]]), torch.tensor([[1], [1], [9]]))
+    joined, slot, _ = slots.join(key, slots.find(key))
     assert joined.rows(slot).flatten().tolist() == [3, 4, 2]
 
 
 def test_an_empty_place_names_nobody() -> None:
     slots = Slots.of_queries(torch.tensor([3]), torch.tensor([9]))
     key = torch.tensor([[NOBODY, slots.keys(torch.tensor([[5]]), torch.tensor([[2]])).item(), NOBODY]])
-    joined, _, is_first = slots.join(key)
+    joined, _, is_first = slots.join(key, slots.find(key))
     assert is_first.tolist() == [[False, True, False]]
     assert joined.find(key).tolist() == [[-1, 2, -1]]

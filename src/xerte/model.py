@@ -119,7 +119,8 @@ class XERTE(nn.Module):
             # Sample prior edges of the attended nodes; look up their targets, or embed them.
             edges = self._sample(history, slots, attended, live, queries, extend(noise, step), fixed)
             key = torch.where(edges.there, slots.keys(edges.entity, edges.time), NOBODY)
-            vectors, edge_vector = self._embed(hidden, slots, key, edges, step, prepared, known, fixed)
+            found = slots.find(key)
+            vectors, edge_vector = self._embed(hidden, slots, found, edges, step, prepared, known, fixed)
 
             # Attend: a softmax over the prior edges of each attended node (Eq. 1, 2).
             features = query if s.query_features is QueryFeatures.INITIAL else hidden[:num_queries]
@@ -131,7 +132,7 @@ class XERTE(nn.Module):
 
             # Prune to the K largest contributions of each query; their targets join the graph.
             kept, there = keep_largest(contribution.detach(), edges.there, s.k)
-            slots, target, is_first = slots.join(torch.where(there, key.gather(1, kept), NOBODY))
+            slots, target, is_first = slots.join(key.gather(1, kept), found.gather(1, kept))
 
             # Propagate attention to the prior neighbours (Eq. 5), which are attended next.
             score, carried = self._propagate(slots, key, contribution, kept, there, target)
@@ -238,7 +239,7 @@ class XERTE(nn.Module):
         self,
         hidden: Tensor,
         slots: Slots,
-        key: Tensor,
+        found: Tensor,
         edges: Sampled,
         step: int,
         prepared: Prepared,
@@ -250,11 +251,10 @@ class XERTE(nn.Module):
         A new node's vector depends on its entity and clock alone, so each distinct pair is embedded once for all
         queries (where sizes need not be fixed), and passes the dense layers of the steps it was not there for.
         """
-        found = slots.find(key)
         row = slots.rows(found)
         clock = self._clock(edges.time, slots.query_time[:, None])
         if fixed:
-            own = torch.arange(key.numel(), device=key.device).view_as(key)
+            own = torch.arange(found.numel(), device=found.device).view_as(found)
             nodes = edges.entity.flatten(), clock.flatten()
             place = torch.where(found >= 0, row, len(hidden) + own)
         else:

@@ -69,13 +69,17 @@ class Slots:
         there = (self.ordered.gather(1, place) == key) & (key != NOBODY)
         return torch.where(there, self.order.gather(1, place), -1)
 
-    def join(self, key: Tensor) -> tuple["Slots", Tensor, Tensor]:
+    def join(self, key: Tensor, found: Tensor) -> tuple["Slots", Tensor, Tensor]:
         """Adds a slot for each of these keys [Q, n], filled where it names a node that is not there yet.
+
+        Args:
+            key: of nodes, or `NOBODY`.
+            found: the slot of every key, as `find` gives it.
 
         Returns:
             The slots; the slot of every key; and whether a key is the first in its row to name its node.
         """
-        found, first = self.find(key), first_alike(key)
+        first = first_alike(key)
         own = torch.arange(key.shape[1], device=key.device)
         is_first = (first == own) & (key != NOBODY)
         joined = torch.where(is_first & (found < 0), key, NOBODY)

@@ -44,7 +44,7 @@ def pass_messages(
     message = segment_sum(hidden.index_select(0, target) * attention[:, None], place, len(source))
     receives = segment_sum(there.to(torch.int32), place, len(source)) > 0
     before = hidden.index_select(0, source)
-    after = torch.where(receives[:, None], update_ratio * before + (1 - update_ratio) * message, before)
+    after = torch.where(receives[:, None], torch.lerp(message, before, update_ratio), before)
     return hidden.index_copy(0, source, after)
 
 
