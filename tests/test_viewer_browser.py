@@ -341,3 +341,46 @@ def test_a_page_can_mount_update_and_remove_it(browser: "Browser") -> None:
     )
     assert counts == [[3, 3], [6, 3], [0, 3]]
     opened.close()
+
+
+def test_escape_anywhere_on_the_page_lets_go_in_the_viewer_used_last(browser: "Browser") -> None:
+    opened = browser.new_page()
+    hosts = "".join(f"<div id={id} style='height:700px'></div>" for id in ("one", "two"))
+    opened.set_content(f"<input id=mine>{hosts}")
+    opened.evaluate(
+        """async ([script, small]) => {
+            const url = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
+            const { mount } = await import(url);
+            window.viewers = ['one', 'two'].map(id => mount(document.getElementById(id), small));
+            window.left = 0;
+            document.addEventListener('keydown', event => { if (!event.defaultPrevented) window.left += 1 });
+        }""",
+        [page.built("viewer.mjs").read_text("utf-8"), drawn(5)],
+    )
+
+    def held() -> list[int]:
+        return [opened.locator(f"#{id} .fact[aria-pressed='true']").count() for id in ("one", "two")]
+
+    def hold(*ids: str) -> None:
+        for id in ids:
+            opened.locator(f"#{id} .fact[aria-pressed='false']").first.click()
+        opened.locator("#mine").click()
+        assert held() == [int(id in ids) for id in ("one", "two")]
+
+    def escape() -> list[int]:
+        opened.keyboard.press("Escape")
+        return held()
+
+    hold("one", "two")
+    assert [escape(), escape(), escape()] == [[1, 0], [0, 0], [0, 0]]
+    assert opened.evaluate("window.left") == 3  # pressed outside, the key is not kept from others
+    hold("two", "one")
+    opened.locator("#two").get_by_label("Least share of the score").focus()
+    assert [escape(), escape()] == [[1, 0], [0, 0]]
+    assert opened.evaluate("window.left") == 4
+    hold("one")
+    opened.evaluate("addEventListener('keydown', event => event.preventDefault(), {capture: true, once: true})")
+    assert escape() == [1, 0]
+    opened.evaluate("window.viewers[0].destroy()")
+    assert escape() == [0, 0]
+    opened.close()

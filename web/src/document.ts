@@ -5,7 +5,8 @@ export interface Packed {
   readonly format: string;
   readonly query: Query;
   readonly model: string;
-  readonly notes: readonly string[];
+  /** Not in the earliest documents of this form. */
+  readonly notes?: readonly string[];
   readonly answers: readonly Answer[];
   readonly answer: string | null;
   readonly steps: number;
@@ -166,7 +167,7 @@ export function unpack(packed: Packed): Story {
     });
     return { entity: candidate.entity, score: score.get(candidate.entity) ?? 0, share, paths: candidate.paths };
   });
-  const { query, model, notes, answer, steps, unseen } = packed;
+  const { query, model, notes = [], answer, steps, unseen } = packed;
   return { query, model, notes, answer, steps, unseen, nodes, links, candidates };
 }
 

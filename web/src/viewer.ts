@@ -6,6 +6,7 @@ import { bounds, draw, type Emphasis, type Scene } from "./draw";
 import { element } from "./elements";
 import { aboutLink, aboutNode, candidates, evidence, same, type Spot } from "./side";
 import type { Room } from "./layout";
+import { onEscape } from "./release";
 import { figure, sceneOf } from "./scene";
 import { patch } from "./shape";
 import style from "./style.css?inline";
@@ -367,11 +368,12 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     else return;
     event.preventDefault();
   });
-  root.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !spot()) return;
+  const deafen = onEscape(root, (event) => {
+    if (!spot()) return false;
     [pinned, hovered, tip.hidden] = [null, null, true];
     redraw();
-    event.preventDefault();
+    if (event.composedPath().includes(root)) event.preventDefault(); // elsewhere it may be meant for others, too
+    return true;
   });
   canvas.call(zoomer).on("dblclick.zoom", null);
   const recolor = (): void => {
@@ -388,6 +390,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     update: load,
     destroy(): void {
       clearInterval(timer);
+      deafen();
       resized.disconnect();
       dark.removeEventListener("change", recolor);
       shadow.replaceChildren();

@@ -35,6 +35,12 @@ test("documents of another form or with missing rows are refused", () => {
   expect(() => unpack({ ...SMALL, names: [] })).toThrow(RangeError);
 });
 
+test("a document of this form from before there were notes has none", () => {
+  const { notes, ...before } = { ...SMALL, notes: ["hidden: A visited B."] };
+  expect(unpack({ ...before, notes }).notes).toEqual(["hidden: A visited B."]);
+  expect(unpack(before).notes).toEqual([]);
+});
+
 test("times of every calendar become numbers in the right order and distance", () => {
   expect(moments(["1997", "2003"])).toEqual([1997, 2003]);
   expect(moments(["-3", "12"])).toEqual([-3, 12]);
