@@ -1,6 +1,7 @@
 """Every experiment file is valid, and what it published stands beside a trace that came close enough."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +9,19 @@ import pytest
 
 from xerte.data.published import BENCHMARKS
 from xerte.errors import InputError
+from xerte.experiment import misses
 from xerte.experiment.definition import (
     DATASETS,
     METRICS,
     SEEN_RAW,
+    Cell,
     Experiment,
     experiments,
     files_of,
     measured,
     read_experiment,
 )
+from xerte.experiment.misses import missed
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.preset import PRESETS
 from xerte.experiment.registry import MODELS
@@ -95,22 +99,18 @@ def test_an_experiment_names_what_exists(experiment: Experiment) -> None:
 
 
 @each
-def test_every_seed_has_a_trace_close_to_the_published_row(experiment: Experiment) -> None:
-    """xERTE within half a point, the others and the paper's ablations within one; the settings are the file's."""
+def test_every_seed_has_a_trace_close_to_the_published_row_or_a_known_miss(experiment: Experiment) -> None:
+    """xERTE within half a point, the others and the paper's ablations within one; the settings are the file's.
+
+    What is missed is what the file says is missed: no more, and no less.
+    """
     for seed in experiment.seeds:
         trace = Trace.read(experiment.trace(ROOT, seed))
         assert (trace.dataset, trace.model, trace.seed) == (experiment.dataset, experiment.model, seed)
         assert trace.settings["preset"] == experiment.preset
         ran: dict[str, Any] = {**trace.settings["training"], **trace.settings["settings"]}
         assert {name: ran[name] for name in experiment.overrides} == dict(experiment.overrides)
-        for how, published, tolerance in (
-            ("time-aware", experiment.published, experiment.tolerance),
-            (SEEN_RAW, experiment.published_seen_raw, 1.0),
-        ):
-            ours = measured(trace, how)
-            if published is not None and ours is not None:
-                for name, mine, theirs in zip(METRICS, ours, published, strict=True):
-                    assert mine >= theirs - tolerance, f"{how} {name}"
+    assert missed(experiment, ROOT).keys() == {cell for miss in experiment.misses for cell in miss.cells}
 
 
 def test_ways_to_sample_come_in_the_papers_order() -> None:
@@ -141,6 +141,35 @@ def test_what_a_file_says(tmp_path: Path) -> None:
     assert one.trace(tmp_path, 3) == tmp_path / "results" / "world-mine-seed3.json"
 
 
+def test_misses_are_found_named_and_told(tmp_path: Path) -> None:
+    """Seed 0 ranks 41, 30, 45, 50; seed 1 half a point less, which is what xERTE may. The paper: 41, 30, 46, 55."""
+    (tmp_path / "results").mkdir()
+    for seed, less in ((0, 0.0), (1, 0.5)):
+        values = dict(zip(METRICS, (41 - less, 30 - less, 45 - less, 50 - less), strict=True))
+        trace = replace(Trace.read(ROOT / "results" / "icews14-xerte-paper-seed0.json"), seed=seed, details={})
+        replace(trace, metrics={"time-aware": values}).write(tmp_path / "results" / f"icews14-mine-seed{seed}.json")
+    file = tmp_path / "experiments" / "icews14" / "mine.toml"
+    file.parent.mkdir(parents=True)
+    row = 'mrr = 41\n"hits@1" = 30\n"hits@3" = 46\n"hits@10" = 55\n'
+    miss = '[[misses]]\nseeds = [0]\nfilters = ["time-aware"]\nmetrics = ["hits@3", "hits@10"]\nwhy = "too short"\n'
+    head = 'dataset = "icews14"\nmodel = "xerte"\npreset = "paper"\nseeds = [0, 1]\n'
+    file.write_text(f"{head}[published]\n{row}{miss}")
+    found = missed(read_experiment(file), tmp_path)
+    assert found == {
+        Cell(0, "time-aware", "hits@3"): -1.0, Cell(0, "time-aware", "hits@10"): -5.0,
+        Cell(1, "time-aware", "hits@3"): -1.5, Cell(1, "time-aware", "hits@10"): -5.5,
+    }  # fmt: skip
+    assert misses.markdown(tmp_path).splitlines()[2:] == [
+        "| icews14 | mine | 0 | time-aware: Hits@3 -1.00, Hits@10 -5.00 | too short |",
+        "| icews14 | mine | 1 | time-aware: Hits@3 -1.50, Hits@10 -5.50 | nobody has said why |",
+    ]
+    assert misses.markdown(tmp_path, ("transe",)) == "Nothing is missed."
+
+
+MISS = 'dataset = "a"\nmodel = "xerte"\npreset = "p"\nseeds = [0]\n[published]\nmrr = 2\n"hits@1" = 1\n"hits@3" = 3\n'
+MISS += '"hits@10" = 4\n[[misses]]\nseeds = [0]\nfilters = ["time-aware"]\nmetrics = ["mrr"]\nwhy = "so"\n'
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -150,6 +179,13 @@ def test_what_a_file_says(tmp_path: Path) -> None:
         ('dataset = "a"\nmodel = "xerte"\npreset = "p"\nset = 3\nseeds = []\n', "set is a table"),
         ('dataset = "a"\nmodel = "xerte"\npreset = "p"\nseeds = []\nsed = 1\n', "it has a part sed; known are"),
         ('dataset = "a"\nmodel = "xerte"\npreset = "p"\nseeds = []\n[published]\nmrr = 1\n', "'hits@1'"),
+        (MISS.replace('why = "so"', ""), "'why'"),
+        (MISS.replace('"so"', '""'), "says why"),
+        (MISS + "who = 1", "'who'"),
+        (MISS.replace("s = [0]\nfil", "s = [1]\nfil"), r"the miss \(1, 'time-aware', 'mrr'\) is no number"),
+        (MISS.replace("time-aware", "raw"), r"the miss \(0, 'raw', 'mrr'\) is no number"),
+        (MISS.replace('["mrr"]', '["rank"]'), r"the miss \(0, 'time-aware', 'rank'\) is no number"),
+        (MISS + MISS[MISS.index("[[") :], r"the miss \(0, 'time-aware', 'mrr'\) .* or is named twice"),
     ],
 )
 def test_what_is_no_experiment_is_refused(tmp_path: Path, text: str, problem: str) -> None:

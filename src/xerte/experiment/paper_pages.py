@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from xerte.experiment import misses
 from xerte.experiment.definition import HEADINGS, METRICS, Values
 from xerte.experiment.figures import FOLDER, figures
 from xerte.experiment.paper import (
@@ -34,6 +35,11 @@ def table_1(root: Path) -> str:
         first = "" if row.published is not None else row.how
         lines.append(_line(("", first, label, *_ours(row), _gap(row.difference), *_cost(row.cost))))
     return "\n".join(lines)
+
+
+def missed(root: Path) -> str:
+    """Where a run of xERTE lies further below the paper than it may."""
+    return misses.markdown(root, ("xerte",))
 
 
 def text(root: Path) -> str:
@@ -137,6 +143,7 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "paper-ablation-steps": steps,
     "paper-ablation-update": update,
     "paper-ablation-variants": encoding_and_aggregation,
+    "paper-misses": missed,
     "paper-sampling": sampling,
     "paper-table": table_1,
     "paper-text": text,

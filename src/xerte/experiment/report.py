@@ -10,6 +10,7 @@ import torch
 
 from xerte.baselines.frame import Frame
 from xerte.data.published import BENCHMARKS
+from xerte.experiment import misses
 from xerte.experiment.definition import DATASETS as DATASETS
 from xerte.experiment.definition import HEADINGS, METRICS, Experiment, Values, experiments, measured
 from xerte.experiment.registry import MODELS
@@ -160,8 +161,9 @@ def _over(traces: Sequence[Trace], how: str, fold: Callable[[Sequence[float]], f
 
 
 def markdown(root: Path) -> str:
-    """The whole report: Table 1, the embedded world, and what every model takes."""
-    return "\n\n".join([_table_1_markdown(root), _world_markdown(root), _costs_markdown(root)])
+    """The whole report: Table 1, what misses it, the embedded world, and what every model takes."""
+    parts = (_table_1_markdown, misses.markdown, _world_markdown, _costs_markdown)
+    return "\n\n".join(part(root) for part in parts)
 
 
 def _table_1_markdown(root: Path) -> str:
