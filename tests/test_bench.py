@@ -12,7 +12,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from xerte.bench import floor, jobs, pages, timing
+from xerte.bench import floor, jobs, pages, tables, timing
 from xerte.bench.floor import Cost, Peak, StepCounts, costs, counts, table_cost
 from xerte.bench.growth import Growth, parse_size, write_events
 from xerte.bench.jobs import adjacency, sample_loop
@@ -75,6 +75,15 @@ def test_a_job_and_its_twin_take_turns_and_the_twin_is_scaled_to_as_much_work(mo
     assert (found.seconds, found.low, found.high, found.runs) == (2.0, 1.5, 2.5, 3)
     assert found.twin_seconds == 0.5 * 20 / 5
     assert found.ratio == 1.0
+
+
+def test_many_runs_tell_their_slowest_percent(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, lasts = clock(monkeypatch), iter([0.0, *range(1, 102)])
+    found = measure("a", lambda: passes(float(next(lasts))), 1, "runs", budget=1e9, most=101)
+    assert (found.seconds, found.runs, found.p99) == (51.0, 101, 100.0)
+    assert tables._job(found)[2].endswith(", p99 100.00 s")
+    few = measure("a", lambda: passes(1.0), 1, "runs", budget=1e9, most=99)
+    assert few.p99 is None
 
 
 def test_a_cold_job_may_run_once(monkeypatch: pytest.MonkeyPatch) -> None:

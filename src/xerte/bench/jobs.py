@@ -40,7 +40,7 @@ from xerte.types import Split
 Told = Callable[[str], None]
 _NODES = 5000
 _ROWS = 200_000
-_ASKED = 25
+_ASKED, _EXPLAINED = 25, 300
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def run(
 def _jobs(quick: bool) -> Iterator[Callable[[Bench], Timing]]:
     if _duckdb():
         yield _import
-    yield from (_load_and_index, _index, _sampling, _forward, _training_step, _question)
+    yield from (_load_and_index, _index, _sampling, _forward, _training_step, _question, _explained)
     if not quick:
         yield from (_evaluation, _cold_answer)
 
@@ -316,16 +316,22 @@ def _trainer(bench: Bench) -> tuple[Trainer, Tensor]:
     return trainer, torch.from_numpy(rows).to(bench.device)
 
 
-def _question(bench: Bench) -> Timing:
-    """One question in names to an answer in names."""
+def _asked(bench: Bench, count: int) -> tuple[list[tuple[str, str, str]], Queries]:
+    """Questions about test facts drawn at random, in names and in ids."""
     data, test = bench.dataset, bench.dataset.split(Split.TEST)
-    rows = np.random.default_rng(2).integers(0, len(test), _ASKED)
+    rows = np.random.default_rng(2).integers(0, len(test), count)
     asked = [
         (data.entities[int(test.subject[r])], data.relations[int(test.relation[r])], data.calendar.format(test.time[r]))
         for r in rows
     ]
+    return asked, Queries.of(test[rows])
+
+
+def _question(bench: Bench) -> Timing:
+    """One question in names to an answer in names."""
+    asked, queries = _asked(bench, _ASKED)
     net, history, _ = _twin_parts(bench)
-    queries, turn, twin_turn = Queries.of(test[rows]), itertools.cycle(asked), itertools.cycle(range(_ASKED))
+    turn, twin_turn = itertools.cycle(asked), itertools.cycle(range(_ASKED))
 
     @torch.no_grad()
     def one() -> object:
@@ -336,6 +342,19 @@ def _question(bench: Bench) -> Timing:
     return measure(
         "one question", lambda: bench.model.forecast(*next(turn)), 1, "questions", twin, bench.device, 6.0, most=_ASKED
     )
+
+
+def _explained(bench: Bench) -> Timing:
+    """One question to its answer, with evidence, paths and sentences."""
+    asked, _ = _asked(bench, _EXPLAINED)
+    turn, twin_turn = itertools.cycle(asked), itertools.cycle(asked)
+
+    def one() -> object:
+        reasons = bench.model.forecast(*next(turn)).explain()
+        return reasons.evidence, reasons.paths, reasons.sentences
+
+    twin = Twin(lambda: bench.model.forecast(*next(twin_turn)), 1, "the same questions without reasons")
+    return measure("question explained", one, 1, "questions", twin, bench.device, 9.0, most=_EXPLAINED)
 
 
 def _evaluation(bench: Bench) -> Timing:

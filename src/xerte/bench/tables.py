@@ -32,7 +32,8 @@ def _job(timing: Timing) -> tuple[str, ...]:
     rate = f"{_short(timing.count / timing.seconds)} {timing.unit}/s"
     memory = "" if timing.peak_bytes is None else f"{timing.peak_bytes / 2**20:,.0f} MiB"
     ratio = "" if timing.ratio is None else _short(timing.ratio)
-    return timing.job, span(timing.seconds), f"{span(timing.low)} – {span(timing.high)}", rate, memory, ratio
+    spread = f"{span(timing.low)} – {span(timing.high)}" + (f", p99 {span(timing.p99)}" if timing.p99 else "")
+    return timing.job, span(timing.seconds), spread, rate, memory, ratio
 
 
 def stage_rows(record: Record) -> list[tuple[str, ...]]:

@@ -12,6 +12,7 @@ import torch
 
 Work = Callable[[], object]
 
+_MANY = 100
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -41,6 +42,7 @@ class Timing:
         runs: how many runs, after one that does not count.
         twin_seconds: median for as much work by the twin; None where there is no twin.
         twin: how the twin goes about it.
+        p99: the 99th percentile of at least a hundred runs; None where there were fewer.
         peak_bytes: the most memory that was in use above what was there before: resident pages, on a GPU what torch
             held; None where the system does not tell.
     """
@@ -55,6 +57,7 @@ class Timing:
     twin_seconds: float | None = None
     twin: str = ""
     peak_bytes: int | None = None
+    p99: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -115,6 +118,7 @@ def measure(
         twin_seconds=median(others) if others else None,
         twin=twin.what if twin else "",
         peak_bytes=max(known) if known else None,
+        p99=quantiles(own, n=100, method="inclusive")[-1] if len(own) >= _MANY else None,
     )
 
 
