@@ -30,6 +30,7 @@ from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.experiment.device import choose_device
 from xerte.experiment.preset import resolve
+from xerte.experiment.saved import find_model
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.sampler import Sampler
@@ -146,7 +147,8 @@ def _prepared(name: str, saved: str | None, preset: str, device: torch.device, f
     batch = min(settings.training.batch_size, len(test))
     rows = np.sort(np.random.default_rng(0).choice(len(test), batch, replace=False))
     queries = Queries.of(test[rows]).to(device)
-    return Bench(dataset, model, net, settings.training, queries, folder, Path(saved or folder / "model"))
+    where = folder / "model" if saved is None else find_model(saved) or Path(saved)
+    return Bench(dataset, model, net, settings.training, queries, folder, where)
 
 
 # From files to prior edges
