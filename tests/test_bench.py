@@ -77,6 +77,19 @@ def test_a_job_and_its_twin_take_turns_and_the_twin_is_scaled_to_as_much_work(mo
     assert found.ratio == 1.0
 
 
+def test_a_quick_job_runs_several_times_to_one_of_its_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, order = clock(monkeypatch), list[str]()
+
+    def noted(name: str, seconds: float) -> None:
+        order.append(name)
+        passes(seconds)
+
+    twin = Twin(lambda: noted("twin", 9.0), 1, "loops")
+    found = measure("a", lambda: noted("job", 1.0), 1, "runs", twin, budget=30.0, in_a_row=3)
+    assert order == ["job", "twin"] + ["job", "job", "job", "twin"] * 3
+    assert (found.runs, found.seconds, found.twin_seconds) == (9, 1.0, 9.0)
+
+
 def test_many_runs_tell_their_slowest_percent(monkeypatch: pytest.MonkeyPatch) -> None:
     passes, lasts = clock(monkeypatch), iter([0.0, *range(1, 102)])
     found = measure("a", lambda: passes(float(next(lasts))), 1, "runs", budget=1e9, most=101)

@@ -41,7 +41,7 @@ from xerte.types import Split
 Told = Callable[[str], None]
 _NODES = 5000
 _ROWS = 200_000
-_ASKED, _EXPLAINED = 25, 300
+_ASKED = 300
 
 
 @dataclass(frozen=True)
@@ -342,13 +342,21 @@ def _question(bench: Bench) -> Timing:
 
     twin = Twin(one, 1, "a vector per node, Eq. 1 per edge")
     return measure(
-        "one question", lambda: bench.model.forecast(*next(turn)), 1, "questions", twin, bench.device, 6.0, most=_ASKED
+        "one question",
+        lambda: bench.model.forecast(*next(turn)),
+        1,
+        "questions",
+        twin,
+        bench.device,
+        budget=12.0,
+        most=_ASKED,
+        in_a_row=15,
     )
 
 
 def _explained(bench: Bench) -> Timing:
     """One question to its answer, with evidence, paths and sentences."""
-    asked, _ = _asked(bench, _EXPLAINED)
+    asked, _ = _asked(bench, _ASKED)
     turn, twin_turn = itertools.cycle(asked), itertools.cycle(asked)
 
     def one() -> object:
@@ -356,7 +364,7 @@ def _explained(bench: Bench) -> Timing:
         return reasons.evidence, reasons.paths, reasons.sentences
 
     twin = Twin(lambda: bench.model.forecast(*next(twin_turn)), 1, "the same questions without reasons")
-    return measure("question explained", one, 1, "questions", twin, bench.device, 9.0, most=_EXPLAINED)
+    return measure("question explained", one, 1, "questions", twin, bench.device, 9.0, most=_ASKED)
 
 
 def _evaluation(bench: Bench) -> Timing:

@@ -75,6 +75,7 @@ def measure(
     budget: float = 3.0,
     warm: bool = True,
     most: int = 15,
+    in_a_row: int = 1,
 ) -> Timing:
     """Runs a job and its twin in turns: at least three times, at most `most`, and for about `budget` seconds.
 
@@ -88,6 +89,7 @@ def measure(
         budget: seconds, of job and twin together.
         warm: whether to run both once without counting.
         most: runs that are enough.
+        in_a_row: runs of the job to one of a twin that takes many times as long.
     """
     device = device or torch.device("cpu")
     if warm:
@@ -99,12 +101,15 @@ def measure(
     peaks: list[int | None] = []
     spent, least = 0.0, 3 if warm else 1
     while len(own) < least or (len(own) < most and spent < budget):
-        seconds, peak = _clocked(work, device)
-        own.append(seconds)
-        peaks.append(peak)
+        for _ in range(in_a_row):
+            seconds, peak = _clocked(work, device)
+            own.append(seconds)
+            peaks.append(peak)
+            spent += seconds
         if twin is not None:
-            others.append(_clocked(twin.work, torch.device("cpu"))[0] * count / twin.count)
-        spent += seconds + (others[-1] * twin.count / count if twin else 0)
+            seconds, _ = _clocked(twin.work, torch.device("cpu"))
+            others.append(seconds * count / twin.count)
+            spent += seconds
     low, middle, high = quantiles(own, n=4, method="inclusive") if len(own) > 1 else own * 3
     known = [peak for peak in peaks if peak is not None]
     return Timing(
