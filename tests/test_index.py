@@ -141,3 +141,20 @@ def test_gpu_answers_like_cpu() -> None:
     entity, time = torch.arange(E).repeat(T), torch.arange(T).repeat_interleave(E)
     for a, b in zip(index.prior(entity, time), index.to("cuda").prior(entity.cuda(), time.cuda()), strict=True):
         assert torch.equal(a, b.cpu())
+
+
+def test_a_few_nodes_are_looked_up_at_any_time_as_many_are() -> None:
+    """One by one for a few nodes, all at once for many; questions may be about times beyond those facts can have."""
+    earliest, latest = -(1 << 31), (1 << 31) - 1
+    times = [earliest, earliest + 1, -5, 0, 0, 7, latest - 1, latest]
+    index = TemporalIndex.build(Facts.of([(0, 0, 1 + i, t) for i, t in enumerate(times)]), 9, 1)
+    asked = [earliest - 9, earliest, earliest + 1, 0, 1, latest, latest + 1, 1 << 40]
+    expected = [sum(t < one for t in times) for one in asked]
+    start, stop, time = index.segment_start[:1], index.segment_stop[:1], torch.tensor([asked])
+    assert index._before_one_by_one(start, stop, time).tolist() == [expected]
+    node = torch.zeros(1, dtype=torch.int64)
+    assert index.before(node, time).tolist() == [expected]
+    changed = index.with_facts(added=Facts.of([(0, 0, 2, 3)]))
+    start, stop = changed.segment_start[:1], changed.segment_stop[:1]
+    more = [count + (one > 3) for count, one in zip(expected, asked, strict=True)]
+    assert (changed._before_one_by_one(start, stop, time) - start).tolist() == [more]

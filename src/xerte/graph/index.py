@@ -39,6 +39,7 @@ _KEYED = 1 << 24
 _BATCH = 1024
 _FEW = 128
 _GRID = 1 << 14
+_INT32 = np.iinfo(np.int32)
 _EARLIEST = -(1 << 31)
 
 
@@ -164,15 +165,20 @@ class TemporalIndex:
         return self._first(low, high, lambda position: self._take("time", position) < flat).view_as(time)
 
     def _before_one_by_one(self, start: Tensor, stop: Tensor, time: Tensor) -> Tensor:
-        """For a few nodes a loop over them is faster than a loop over halvings; it reads as few pages."""
+        """For a few nodes a loop over them is faster than a loop over halvings; it reads as few pages.
+
+        Times are searched in the type of the column, which would be copied into another one otherwise, all of it.
+        """
         num_base = len(self.base["time"])
         base = self.base["time"].numpy()
         overlay = base[:0] if self.overlay is None else self.overlay["time"].numpy()
         found = np.empty(time.shape, np.int64)
-        for row, (low, high, times) in enumerate(zip(start.tolist(), stop.tolist(), time.numpy(), strict=True)):
+        wanted = time.numpy()
+        held = np.clip(wanted, _INT32.min, _INT32.max).astype(np.int32)
+        for row, (low, high) in enumerate(zip(start.tolist(), stop.tolist(), strict=True)):
             column, first = (base, 0) if low < num_base else (overlay, num_base)
-            found[row] = low + np.searchsorted(column[low - first : high - first], times)
-        return torch.from_numpy(found)
+            found[row] = low + np.searchsorted(column[low - first : high - first], held[row])
+        return torch.from_numpy(np.where(wanted > _INT32.max, stop.numpy()[:, None], found))
 
     def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Ranks [start, stop) of the edges of each entity with that relation and t' < t; int64 [n] each."""
