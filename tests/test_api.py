@@ -1,7 +1,10 @@
 """The facade: names and dates in, names and dates out."""
 
 import json
+import re
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from torch import Tensor
 
 import xerte
 from xerte.api.datasets import check, history, search, statistics
+from xerte.api.forecast import Asked
 from xerte.api.model import Model, _best
 from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
@@ -111,6 +115,79 @@ def test_mistakes(small: Dataset) -> None:
         model.forecast_many([xerte.Question("Ann", "helps", "2024-01-05"), xerte.Question("Ann", "helps", "soon")])
     with pytest.raises(InputError, match="name the dataset"):
         xerte.evaluate("recurrence")
+
+
+ASKED = ("Ann", "helps", "2024-01-05")
+FACT = ("Ann", "helps", "Ben", "2024-01-01")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"subject": None}, "the subject is None: give a name, as text"),
+        ({"relation": 7}, "the relation is 7: give a name, as text"),
+        ({"object": b"Ben", "subject": "?"}, "the object is b'Ben': give a name, as text"),
+        ({"time": None}, "the time is None: give ISO text like '2014-11-09', a date or a whole number"),
+        ({"time": True}, "the time is True: give ISO text like '2014-11-09', a date or a whole number"),
+        ({"top": "3"}, "top is '3': give a whole number"),
+        ({"top": 2.0, "given": [FACT]}, "top is 2.0: give a whole number"),
+        ({"top": 0, "given": [FACT]}, "top is 0: ask for at least 1 answer"),
+        ({"among": "Ben"}, "among is 'Ben': give a list of names"),
+        ({"among": "Ben", "without": [FACT]}, "among is 'Ben': give a list of names"),
+        ({"among": ["Ben", None]}, "the candidate is None: give a name, as text"),
+        ({"given": [("Ann", "helps")]}, "('Ann', 'helps') is not a fact: give (subject, relation, object, time)"),
+        ({"without": FACT}, "'Ann' is not a fact: give (subject, relation, object, time)"),
+        ({"without": "all"}, "'all' is not a list of facts: give [(subject, relation, object, time), …]"),
+        ({"given": [("Ann", None, "Ben", "2024-01-01")]}, "the relation is None: give a name, as text"),
+    ],
+)
+def test_what_is_not_what_it_should_be_is_one_sentence(small: Dataset, options: dict[str, Any], sentence: str) -> None:
+    words = dict(zip(("subject", "relation", "time"), ASKED, strict=True)) | options
+    with pytest.raises(InputError) as error:
+        Model(Fixed(), small).forecast(**words)
+    assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("questions", "sentence"),
+    [
+        (
+            [ASKED, ASKED[:2]],
+            "question 2: ('Ann', 'helps') is not a question: give (subject, relation, time) and maybe",
+        ),
+        (ASKED, "question 1: 'Ann' is not a question"),
+        ([(None, "helps", "2024-01-05")], "question 1: the subject is None"),
+        (xerte.Question(*ASKED), "is not a list of questions: give [(subject, relation, time), …]"),
+    ],
+)
+def test_what_is_no_question_is_named(small: Dataset, questions: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        Model(Fixed(), small).forecast_many(questions)
+
+
+def test_an_answer_to_explain_is_a_name(small: Dataset) -> None:
+    with pytest.raises(InputError, match="the answer is 3: give a name"):
+        Model(Fixed(), small).forecast(*ASKED).explain(cast(str, 3))
+
+
+def test_questions_may_be_their_words_and_times_dates(small: Dataset) -> None:
+    fixed = Fixed()
+    day = date(2024, 1, 5)
+    rows: list[Asked] = [
+        ASKED,
+        ("Ann", "helps", day),
+        ("?", "helps", "2024-01-05", "Ben"),
+        xerte.Question("Ben", "thanks", day),
+    ]
+    many = Model(fixed, small).forecast_many(rows)
+    assert fixed.asked == [(0, 0, 4), (0, 0, 4), (1, 2, 4), (1, 1, 4)]
+    assert [one.question.time for one in many] == ["2024-01-05"] * 4
+    fixed.asked.clear()
+    for time in (day, datetime(2024, 1, 5, tzinfo=UTC), np.datetime64("2024-01-05")):
+        Model(fixed, small).forecast("Ann", "helps", time)  # type: ignore[arg-type]  # numpy's own is understood too
+    assert fixed.asked == [(0, 0, 4)] * 3
+    hidden = Model(fixed, small).forecast(*ASKED, without=[("Ann", "helps", "Ben", date(2024, 1, 4))])
+    assert hidden.notes[0].startswith("hidden: On 2024-01-04, Ann helped Ben.")
 
 
 def test_many_questions_report_progress_and_cross_batches(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:

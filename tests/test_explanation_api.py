@@ -13,8 +13,9 @@ import torch
 from typer.testing import CliRunner
 
 import xerte
-from xerte.api.explain import Explanation
+from xerte.api.explain import MOST_FACTS, Explanation
 from xerte.api.model import Model
+from xerte.api.whatif import _percent
 from xerte.cli import app
 from xerte.cli.explain import print_tree
 from xerte.cli.ranking import standing
@@ -55,6 +56,16 @@ class Counting:
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         self.calls += 1
         return self.inner.forecast(history, queries)
+
+
+class Opaque:
+    """Scores without reasons."""
+
+    name = "opaque"
+
+    def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
+        ones = torch.ones(len(queries), len(NAMES))
+        return Scores(ones, ones > 0)
 
 
 def untrained(data: Dataset) -> XERTE:
@@ -317,6 +328,36 @@ def test_what_has_no_effect_is_said(model: Model, data: Dataset) -> None:
         model.forecast(*ASKED, without=[("Ann", "visits", "Ann", "2024-01-02")])
     with pytest.raises(InputError, match="at once"):
         model.forecast(*ASKED, without=[_names_of(data, 0)], given=[_names_of(data, 0)])
+
+
+def test_what_carried_nothing_is_said_too(data: Dataset, model: Model) -> None:
+    given = ("Cid", "inverse of visits", "Dan", "2024-01-11")
+    forecast = Model.load("recurrence", data).forecast(*ASKED, given=[given])
+    best = forecast.answers[0].entity
+    assert forecast.notes == (f"given: On 2024-01-11, Dan visited Cid. It carries 0% of the score of {best}.",)
+    told = model.forecast(*ASKED).explain()
+    carried = {_names(fact) for fact in told.evidence}
+    idle = next(row for row in (_names_of(data, i) for i in range(len(data.facts))) if row not in carried)
+    (note,) = model.forecast(*ASKED, without=[idle]).notes
+    assert note.startswith(f"hidden: On {idle[3]}, ")
+    assert note.endswith(f"It carried 0% of the score of {told.answer}.")
+
+
+def test_what_is_not_known_of_a_fact_is_said(data: Dataset, model: Model) -> None:
+    early = model.forecast("Ann", "visits", "2024-01-01", given=[("Cid", "visits", "Dan", "2023-12-31")])
+    assert early.notes[-1] == "given: On 2023-12-31, Cid visited Dan. There is no answer that it carries."
+    opaque = Model(Opaque(), data).forecast(*ASKED, given=[("Cid", "visits", "Dan", "2024-01-11")])
+    assert opaque.notes == ("given: On 2024-01-11, Cid visited Dan. opaque does not tell what a fact carries.",)
+
+
+def test_a_share_too_small_to_tell_is_not_nothing(model: Model) -> None:
+    told = model.forecast(*ASKED).explain()
+    assert told.witness is not None
+    one = told.evidence[0]
+    shares = [_percent(replace(one, share=share), told) for share in (0.7, 0.01, 0.004)]
+    assert shares == ["70%", "1%", "less than 1%"]
+    cut = replace(told, witness=None, evidence=(one,) * MOST_FACTS)
+    assert [_percent(None, told), _percent(None, cut)] == ["0%", "less than 1%"]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from xerte.api.datasets import load
-from xerte.api.forecast import UNKNOWN, Forecast, Question
+from xerte.api.forecast import UNKNOWN, Forecast, Question, Time, refuse_bad_top
 from xerte.api.model import Model
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
@@ -61,7 +61,7 @@ def compare(
     dataset: Dataset | str,
     subject: str,
     relation: str,
-    time: str | int,
+    time: Time,
     models: Sequence[str | Model],
     *,
     object: str = UNKNOWN,
@@ -85,7 +85,8 @@ def compare(
     if not models:
         raise InputError("name at least one model to compare")
     data = load(dataset) if isinstance(dataset, str) else dataset
-    question = Question(subject, relation, str(time), object)
+    question = Question(subject, relation, time, object)
+    refuse_bad_top(top)
     chosen = [one if isinstance(one, Model) else Model.load(one, data, device) for one in models]
     ranked = [one.forecast(subject, relation, time, data.num_entities, object=object) for one in chosen]
     best = [Forecast(question, one.model, one.answers[:top], one.notes) for one in ranked]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from xerte.api.forecast import Answer, Forecast, Question
+from xerte.api.forecast import Answer, Forecast, Question, named
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
@@ -231,7 +231,7 @@ class Explainer:
         about = Explanation(forecast.question, forecast.model, forecast.answers, answer, notes=forecast.notes)
         if answer is None:
             return about
-        id = self.dataset.entities.id(answer)
+        id = self.dataset.entities.id(named(answer, "answer"))
         growth, listed = self.growth, {one.entity: one.score if one.reached else None for one in forecast.answers}
         if answer not in listed or (growth is None and not isinstance(self.forecaster, Counting)):
             scores = self._again()

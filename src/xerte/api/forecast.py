@@ -1,9 +1,13 @@
 """What is asked and what is answered, in names and dates."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import date
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from numpy import datetime64
 
 from xerte.errors import InputError
 
@@ -13,6 +17,9 @@ if TYPE_CHECKING:
 
 UNKNOWN = "?"
 
+Time = str | int | date
+"""ISO text, a whole number where the dataset counts steps, or a date."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -21,7 +28,10 @@ class Question:
     Attributes:
         subject, object: names; exactly one of them is "?".
         relation: a name, or "inverse of " and a name.
-        time: ISO, as the dataset's calendar writes it ("2014-11-09", "1997", or a plain number).
+        time: ISO, as the dataset's calendar writes it ("2014-11-09", "1997", or a plain number); a date becomes that.
+
+    Raises:
+        InputError: it has no hole, or two, or what should be a name is not text.
     """
 
     subject: str
@@ -29,7 +39,14 @@ class Question:
     time: str
     object: str = UNKNOWN
 
+    if TYPE_CHECKING:  # what the generated one takes
+
+        def __init__(self, subject: str, relation: str, time: Time, object: str = UNKNOWN) -> None: ...
+
     def __post_init__(self) -> None:
+        for role in ("subject", "relation", "object"):
+            named(getattr(self, role), role)
+        object.__setattr__(self, "time", written(self.time))
         if (self.subject == UNKNOWN) == (self.object == UNKNOWN):
             raise InputError(
                 f"a question has {UNKNOWN!r} for either the subject or the object, not "
@@ -42,6 +59,15 @@ class Question:
         return self.object if self.subject == UNKNOWN else self.subject
 
     @staticmethod
+    def asked(words: "Asked") -> "Question":
+        """A question as it is, or from its words: (subject, relation, time) or (subject, relation, time, object)."""
+        if isinstance(words, Question):
+            return words
+        if not has_words(words, 3, 4):
+            raise InputError(f"{words!r} is not a question: give (subject, relation, time) and maybe the object")
+        return Question(*words)
+
+    @staticmethod
     def of(row: Mapping[str, str]) -> "Question":
         """A question from the row of a file with columns subject, relation, time and maybe object."""
         return Question(
@@ -50,6 +76,44 @@ class Question:
             row.get("time") or "",
             row.get("object") or UNKNOWN,
         )
+
+
+Asked = Question | tuple[str, str, Time] | tuple[str, str, Time, str]
+"""A question, or its words in the same order."""
+
+
+def named(name: object, role: str) -> str:
+    """A name, which is text; whether the dataset has it is another question."""
+    if not isinstance(name, str):
+        raise InputError(f"the {role} is {name!r}: give a name, as text")
+    return name
+
+
+def written(time: object) -> str:
+    """A time as a calendar reads it."""
+    if isinstance(time, str):
+        return time
+    if isinstance(time, bool) or not isinstance(time, (date, datetime64, Integral)):
+        raise InputError(f"the time is {time!r}: give ISO text like '2014-11-09', a date or a whole number")
+    return str(time)
+
+
+def has_words(row: object, *counts: int) -> bool:
+    """Whether this is a row of so many words."""
+    return isinstance(row, (tuple, list)) and len(row) in counts
+
+
+def is_many(value: object) -> bool:
+    """Whether this can be gone through; text can, but is one thing."""
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def refuse_bad_top(top: object) -> None:
+    """Stops where the number of answers asked for is none."""
+    if isinstance(top, bool) or not isinstance(top, Integral):
+        raise InputError(f"top is {top!r}: give a whole number")
+    if int(top) < 1:
+        raise InputError(f"top is {top}: ask for at least 1 answer")
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,8 @@ def _kept(dataset: Dataset, report: "ReadReport | None", may_replace: bool) -> I
     folder = catalog.add(dataset, replace=may_replace)
     dataset = store.open_dataset(folder)
     make_index(dataset)
-    return Imported(dataset, folder, report.time if report else "time as whole number", report, findings(dataset))
+    found = [*report.findings, *findings(dataset)] if report else findings(dataset)
+    return Imported(dataset, folder, report.time if report else "time as whole number", report, found)
 
 
 def _from_folder(folder: Path, name: str) -> Dataset:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from xerte.api.datasets import load
 from xerte.api.explain import Explainer
-from xerte.api.forecast import UNKNOWN, Answer, Forecast, Question
+from xerte.api.forecast import UNKNOWN, Answer, Asked, Forecast, Question, Time, is_many, named, refuse_bad_top
 from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
@@ -108,7 +108,7 @@ class Model:
         self,
         subject: str,
         relation: str,
-        time: str | int,
+        time: Time,
         top: int = 10,
         *,
         object: str = UNKNOWN,
@@ -121,7 +121,8 @@ class Model:
         Args:
             subject: a name, or "?" when the object is given.
             relation: a name, or "inverse of " and a name.
-            time: ISO ("2014-11-09"), or a whole number where the dataset counts steps; only facts before it are read.
+            time: ISO ("2014-11-09"), a date, or a whole number where the dataset counts steps; only facts before it
+                are read.
             top: how many answers to give.
             object: a name when the subject is asked for.
             among: the only candidates, by name; each of them is given, reached or not.
@@ -130,11 +131,12 @@ class Model:
 
         Raises:
             UnknownNameError: a name is not in the dataset; the closest ones are suggested.
-            InputError: a fact to hide is not in the history.
+            InputError: a fact to hide is not in the history, or something is not what it should be.
         """
-        question = Question(subject, relation, str(time), object)
+        question = Question(subject, relation, time, object)
+        refuse_bad_top(top)
         if without or given:
-            return what_if(self, question, top, None if among is None else list(among), without, given)
+            return what_if(self, question, top, None if among is None else _names(among), without, given)
         return self.forecast_many([question], top, among=among)[0]
 
     def over(self, change: Supposed) -> "Model":
@@ -145,16 +147,27 @@ class Model:
 
     def forecast_many(
         self,
-        questions: Iterable[Question],
+        questions: Iterable[Asked],
         top: int = 10,
         *,
         among: Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> list[Forecast]:
-        """The forecasts of many questions, in their order; the company never changes an answer."""
-        if top < 1:
-            raise InputError(f"top is {top}: ask for at least 1 answer")
-        asked = list(questions)
+        """The forecasts of many questions, in their order; but for rounding, the company never changes an answer.
+
+        `forecast_many([("Ann", "helps", "2024-01-05"), ("?", "helps", "2024-01-05", "Ben"), Question(…)])`
+
+        Args:
+            questions: each a `Question` or its words: subject, relation, time and maybe object.
+            top: how many answers to give to each.
+            among: the only candidates, by name.
+            progress: told how many are answered, of how many.
+
+        Raises:
+            InputError: one is not a question, or names what is not in the dataset; it says which.
+        """
+        refuse_bad_top(top)
+        asked = _questions(questions)
         queries = self._queries(asked)
         candidates = None if among is None else self._candidates(among)
         prior = self.history.prior(queries.subject, queries.time)
@@ -236,7 +249,7 @@ class Model:
         return Queries(subject, relation_id, tick).to(self.device)
 
     def _candidates(self, among: Iterable[str]) -> Tensor:
-        ids = sorted({self.dataset.entities.id(name) for name in among})
+        ids = sorted({self.dataset.entities.id(name) for name in _names(among)})
         if not ids:
             raise InputError("there are no candidates: name at least one entity")
         return torch.tensor(ids, dtype=torch.int64)
@@ -317,6 +330,24 @@ class Model:
             seen |= torch.from_numpy(self.dataset.seen_in_train()).to(seen.device)[entity]
         found: list[bool] = seen.tolist()
         return found
+
+
+def _names(among: Iterable[str]) -> list[str]:
+    if not is_many(among):
+        raise InputError(f"among is {among!r}: give a list of names")
+    return [named(name, "candidate") for name in among]
+
+
+def _questions(questions: Iterable[Asked]) -> list[Question]:
+    if not is_many(questions):
+        raise InputError(f"{questions!r} is not a list of questions: give [(subject, relation, time), …]")
+    asked = []
+    for place, words in enumerate(questions, 1):
+        try:
+            asked.append(Question.asked(words))
+        except InputError as error:
+            raise InputError(f"question {place}: {error}") from None
+    return asked
 
 
 def _best(score: Tensor, top: int) -> Tensor:

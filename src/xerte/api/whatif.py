@@ -6,16 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xerte.api.forecast import Answer, Forecast, Question
+from xerte.api.explain import MOST_FACTS, Explanation
+from xerte.api.forecast import Answer, Forecast, Question, Time, has_words, is_many, named, written
+from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.errors import InputError
+from xerte.explanation.named import Fact
+from xerte.explanation.sentences import default_teller, sentence, when
 
 if TYPE_CHECKING:
     from xerte.api.model import Model
 
-FactInNames = tuple[str, str, str, str]
-"""(subject, relation, object, time), as the dataset writes them."""
+FactInNames = tuple[str, str, str, Time]
+"""(subject, relation, object, time), as users give them."""
+
+WrittenFact = tuple[str, str, str, str]
+"""The same in its own direction, with its time as the calendar writes it."""
+
+_ROLES = ("subject", "relation", "object")
+_LEAST = 0.01
+"""The least share that is told as a number."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +64,7 @@ class Supposed:
     notes: tuple[str, ...]
 
 
-def fact_from_text(text: str) -> FactInNames:
+def fact_from_text(text: str) -> WrittenFact:
     """A fact written "subject|relation|object|date".
 
     Raises:
@@ -65,7 +76,7 @@ def fact_from_text(text: str) -> FactInNames:
     return parts[0], parts[1], parts[2], parts[3]
 
 
-def supposed(dataset: Dataset, without: Sequence[FactInNames], given: Sequence[FactInNames]) -> Supposed:
+def supposed(dataset: Dataset, without: Sequence[WrittenFact], given: Sequence[WrittenFact]) -> Supposed:
     """The history without some facts and with some more; an event that happened cannot be given once more.
 
     Raises:
@@ -89,15 +100,17 @@ def supposed(dataset: Dataset, without: Sequence[FactInNames], given: Sequence[F
 
 
 def _ids(dataset: Dataset, fact: FactInNames) -> tuple[int, int, int, int]:
-    subject, relation, object, time = fact
+    if not has_words(fact, 4):
+        raise InputError(f"{fact!r} is not a fact: give (subject, relation, object, time)")
+    subject, relation, object = (named(name, role) for name, role in zip(fact, _ROLES, strict=False))
+    time = written(fact[3])
     near, far, kind = dataset.entities.id(subject), dataset.entities.id(object), dataset.relations.id(relation)
     if kind >= dataset.num_relations:
         near, far, kind = far, near, kind - dataset.num_relations
-    return near, kind, far, dataset.calendar.parse(str(time))
+    return near, kind, far, dataset.calendar.parse(time)
 
 
-def _as_written(dataset: Dataset, fact: FactInNames) -> FactInNames:
-    """The same fact in its own direction, with its time as the calendar writes it."""
+def _as_written(dataset: Dataset, fact: FactInNames) -> WrittenFact:
     subject, relation, object, time = _ids(dataset, fact)
     names = dataset.entities
     return names[subject], dataset.relations[relation], names[object], dataset.calendar.format(time)
@@ -117,21 +130,26 @@ def what_if(
     given: Sequence[FactInNames],
 ) -> Forecast:
     """The forecast over the changed history, with the original, the changes, and what the facts did as notes."""
-    without, given = ([_as_written(model.dataset, fact) for fact in facts] for facts in (without, given))
-    change = supposed(model.dataset, without, given)
+    for facts in (without, given):
+        if not is_many(facts):
+            raise InputError(f"{facts!r} is not a list of facts: give [(subject, relation, object, time), …]")
+    hidden, added = ([_as_written(model.dataset, fact) for fact in facts] for facts in (without, given))
+    change = supposed(model.dataset, hidden, added)
     every = max(top, model.dataset.num_entities)
     before = model.forecast_many([question], every, among=among)[0]
     after = model.over(change).forecast_many([question], every, among=among)[0]
     names = dict.fromkeys(answer.entity for answer in (*after.answers[:top], *before.answers[:top]))
     notes = [*after.notes, *change.notes]
-    asked = model.dataset.calendar.parse(question.time)
+    parse = model.dataset.calendar.parse
+    late = {fact for fact in (*hidden, *added) if parse(fact[3]) >= parse(question.time)}
     notes += [
         f"({', '.join(fact)}) has no effect: only what happened before {question.time} is read"
-        for fact in (*without, *given)
-        if model.dataset.calendar.parse(fact[3]) >= asked
+        for fact in dict.fromkeys((*hidden, *added))
+        if fact in late
     ]
-    notes += _roles(before, "hidden", "carried", without)
-    notes += _roles(after, "given", "carries", given)
+    dated = model.dataset.calendar.tick is not Tick.STEP
+    notes += _roles(before, "hidden", "carried", [fact for fact in hidden if fact not in late], dated)
+    notes += _roles(after, "given", "carries", [fact for fact in added if fact not in late], dated)
     return replace(
         after,
         answers=after.answers[:top],
@@ -141,14 +159,27 @@ def what_if(
     )
 
 
-def _roles(forecast: Forecast, role: str, verb: str, facts: Sequence[FactInNames]) -> Iterator[str]:
-    """What share of the best answer's score the facts carried, where they carried any."""
-    if not forecast.answers or not facts:
+def _roles(forecast: Forecast, role: str, verb: str, facts: Sequence[WrittenFact], dated: bool) -> Iterator[str]:
+    """What share of the best answer's score each fact carried, also where that is none."""
+    if not facts:
         return
     told = forecast.explain(most=1)
-    for fact in told.evidence:
-        if (fact.subject, fact.relation, fact.object, fact.time) in facts:
-            yield f"{role}: {fact.sentence} It {verb} {fact.share:.0%} of the score of {told.answer}."
+    carried = {(one.subject, one.relation, one.object, one.time): one for one in told.evidence}
+    for fact in dict.fromkeys(facts):
+        found = carried.get(fact)
+        text = found.sentence if found else sentence(default_teller().clause(*fact[:3]), when(fact[3], dated))
+        if told.answer is None:
+            yield f"{role}: {text} There is no answer that it {verb}."
+        elif told.of is None:
+            yield f"{role}: {text} {told.model} does not tell what a fact {verb}."
+        else:
+            yield f"{role}: {text} It {verb} {_percent(found, told)} of the score of {told.answer}."
+
+
+def _percent(fact: Fact | None, told: Explanation) -> str:
+    if fact is None and (told.witness is not None or len(told.evidence) < MOST_FACTS):
+        return "0%"  # all evidence is named
+    return f"{fact.share:.0%}" if fact is not None and fact.share >= _LEAST else "less than 1%"
 
 
 def _change(entity: str, after: Sequence[Answer], before: Sequence[Answer]) -> Change:
