@@ -1,12 +1,15 @@
 """The generated pages are fresh, and what they promise is true."""
 
+import doctest
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import xerte
 from xerte import docs
+from xerte import errors as errors_module
 from xerte.errors import InputError
 from xerte.experiment.trace import Trace
 
@@ -101,6 +104,23 @@ def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "mrr=" in printed
     assert "Answer(entity=" in printed
+
+
+def test_the_python_page_shows_what_happens() -> None:
+    text = (ROOT / "docs" / "python.md").read_text("utf-8")
+    blocks = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    example = doctest.DocTestParser().get_doctest(blocks, {}, "python.md", "docs/python.md", 0)
+    told: list[str] = []
+    outcome = doctest.DocTestRunner(verbose=False).run(example, out=told.append)
+    assert not outcome.failed, "".join(told)
+    assert outcome.attempted >= 10
+
+
+def test_the_python_page_names_every_error() -> None:
+    text = (ROOT / "docs" / "python.md").read_text("utf-8")
+    errors = {name for name, one in vars(errors_module).items() if isinstance(one, type) and issubclass(one, Exception)}
+    assert errors <= set(xerte.__all__)
+    assert set(re.findall(r"xerte\.(\w+Error)", text)) == errors
 
 
 def test_links_in_the_pages_lead_somewhere() -> None:

@@ -8,6 +8,14 @@ The public names are loaded when they are first asked for: importing this packag
 
 from typing import TYPE_CHECKING, Any
 
+from xerte.errors import BadRowError as BadRowError
+from xerte.errors import CheckpointError as CheckpointError
+from xerte.errors import DatasetError as DatasetError
+from xerte.errors import DownloadError as DownloadError
+from xerte.errors import InputError as InputError
+from xerte.errors import UnknownNameError as UnknownNameError
+from xerte.errors import XerteError as XerteError
+
 if TYPE_CHECKING:
     from xerte.api import Answer as Answer
     from xerte.api import Forecast as Forecast
@@ -19,7 +27,23 @@ if TYPE_CHECKING:
     from xerte.api import train as train
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "Forecast", "Model", "Question", "evaluate", "load", "read_events", "train"]
+__all__ = [
+    "Answer",
+    "BadRowError",
+    "CheckpointError",
+    "DatasetError",
+    "DownloadError",
+    "Forecast",
+    "InputError",
+    "Model",
+    "Question",
+    "UnknownNameError",
+    "XerteError",
+    "evaluate",
+    "load",
+    "read_events",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -31,4 +55,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return sorted({*globals(), *__all__})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from xerte.errors import InputError
+from xerte.explanation import EXTRA
 from xerte.explanation.named import Edge, Fact, Graph, Node
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def to_networkx(graph: Graph) -> "nx.MultiDiGraph[int]":
     try:
         import networkx as nx
     except ImportError:
-        raise InputError("networkx is not installed: pip install 'xerte[explain]'") from None
+        raise InputError(f"networkx is not installed: {EXTRA}") from None
     made: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for node in graph.nodes:
         made.add_node(node.id, **attributes(node))
@@ -50,7 +51,7 @@ def to_dataframe(evidence: Sequence[Fact]) -> "pd.DataFrame":
     try:
         import pandas as pd
     except ImportError:
-        raise InputError("pandas is not installed: pip install 'xerte[explain]'") from None
+        raise InputError(f"pandas is not installed: {EXTRA}") from None
     return pd.DataFrame([asdict(fact) for fact in evidence], columns=list(Fact.__dataclass_fields__))
 
 

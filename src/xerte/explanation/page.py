@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xerte.errors import InputError
+from xerte.explanation import EXTRA
 
 BUILT = Path(__file__).with_name("viewer")
 """Where the build of web/ lies: made when the package is built, not kept in the repository."""
@@ -94,7 +95,7 @@ def figure(document: dict[str, Any], *, least: float | None, pruned: bool, dark:
     try:
         import quickjs
     except ImportError:
-        raise InputError("figures need a drawing engine that is not installed: pip install 'xerte[explain]'") from None
+        raise InputError(f"figures need a drawing engine that is not installed: {EXTRA}") from None
     context = quickjs.Context()
     context.eval(_script("figure.js"))
     options = json.dumps({"least": least, "pruned": pruned, "dark": dark})
@@ -110,6 +111,6 @@ def png(svg: str, scale: float) -> bytes:
     try:
         import resvg_py
     except ImportError:
-        raise InputError("PNG needs a renderer that is not installed: pip install 'xerte[explain]'") from None
+        raise InputError(f"PNG needs a renderer that is not installed: {EXTRA}") from None
     fonts = [str(built(name)) for name in ("Arimo-Regular.ttf", "Arimo-Bold.ttf")]
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, font_files=fonts, sans_serif_family="Arimo"))
