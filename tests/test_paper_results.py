@@ -102,6 +102,7 @@ def test_the_rows_of_table_1_by_hand(checkout: Path) -> None:
     assert (first.cost.epoch_seconds, first.cost.queries_per_second) == (4.0, 20.0)
     assert (first.cost.parameters, first.cost.peak_mib, first.cost.device) == (1234, 56, "some device")
     page = paper_pages.table_1(checkout)
+    assert page.splitlines()[0].split(" | ")[7] == "worst difference"
     assert "| icews14 | time-aware | paper | 40.00 | 39.00 | 41.00 | 42.00 |" in page
     assert "|  |  | ours, 2 seeds | 42.00 ± 2.83 | 41.00 ± 2.83 | 43.00 ± 2.83 | 44.00 ± 2.83 | +2.00 | 1,234 |" in page
 
@@ -126,7 +127,10 @@ def test_sampling_and_ablations_are_raw_and_of_seen_entities(checkout: Path) -> 
     assert [(part.first, part.last, part.middle, part.hits_1, part.hits_10) for part in parts["without"]] == [
         (1, 9, 5.0, 29, 32), (10, 20, 15.0, 34, 37),
     ]  # fmt: skip
-    assert "|  | 10 – 20 | 6 | 34.00 | 37.00 |" in paper_pages.update(checkout)
+    page = paper_pages.update(checkout)
+    assert "| without, seed 0 | 1 – 9 | 7 | 29.00 | 32.00 |\n|  | 10 – 20 | 6 | 34.00 | 37.00 |" in page
+    # The first of two runs at 40 and 44.
+    assert "| with reverse update, seed 0 | 1 – 9 | 7 | 39.00 | 42.00 |" in page
 
 
 def test_what_is_not_there_is_said(checkout: Path) -> None:
@@ -148,9 +152,12 @@ def test_every_report_is_a_command(checkout: Path) -> None:
     code, told, _ = run("report", "sampling", "--root", checkout)
     assert code == 0
     assert "icews14, last N" in told
+    assert "worst difference" in " ".join(told.split())
+    told = run("report", "ablations", "--root", checkout)[1]
+    assert "with reverse update, seed 0" in told
     body = json.loads(run("report", "ablations", "--root", checkout, "--json")[1])
     assert [one["seconds"] for one in body["steps"]] == [5.0, 5.0, 5.5, 5.0]
-    assert len(body["by graph size"]["without"]) == 2
+    assert [part["seed"] for part in body["by graph size"]["without"]] == [0, 0]
     assert body["text"][2]["label"] == "clock = absolute"
 
 

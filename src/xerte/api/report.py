@@ -1,6 +1,7 @@
 """The published tables beside ours, from a checkout's experiments and traces."""
 
 from xerte.experiment.definition import HEADINGS as HEADINGS
+from xerte.experiment.definition import WORST as WORST
 from xerte.experiment.figures import FOLDER as FOLDER
 from xerte.experiment.figures import Figure as Figure
 from xerte.experiment.figures import figures as figures

@@ -19,7 +19,7 @@ _COST = ("parameters", "s / epoch", "questions / s", "peak MiB", "device")
 
 def print_rows(title: str, rows: "Iterable[Row]") -> None:
     """The paper's metrics where it has them, ours, the spread over seeds, and what a run took."""
-    from xerte.api.report import HEADINGS
+    from xerte.api.report import HEADINGS, WORST
 
     told = []
     for row in rows:
@@ -38,7 +38,7 @@ def print_rows(title: str, rows: "Iterable[Row]") -> None:
         told.append((name, f"ours, {row.runs} run{'s' * (row.runs != 1)}", *ours, gap, *taken))
         if row.spread is not None:
             told.append(("", "±", *row.spread, "", *nothing))
-    print_table(title, ("", "", *HEADINGS, "difference", *_COST), told, left=2)
+    print_table(title, ("", "", *HEADINGS, WORST, *_COST), told, left=2)
 
 
 def sampling(root: Root = Path(), as_json: AsJson = False) -> None:
@@ -86,7 +86,8 @@ def ablations(
         print_rows(name, rows)
     for label, known in parts.items():
         rows_of = [(f"{part.first} – {part.last}", part.questions, part.hits_1, part.hits_10) for part in known]
-        print_table(label, ("nodes in the graph", "questions", "Hits@1", "Hits@10"), rows_of)
+        title = f"{label}, seed {known[0].seed}" if known else label
+        print_table(title, ("nodes in the graph", "questions", "Hits@1", "Hits@10"), rows_of)
     print_rows("inference steps", [one.row for one in steps])
     taken = [(f"L = {one.steps}", "not run yet" if one.seconds is None else one.seconds) for one in steps]
     print_table("", ("", "seconds, test split"), taken)

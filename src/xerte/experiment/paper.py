@@ -47,7 +47,7 @@ class Row:
 
     @property
     def difference(self) -> float | None:
-        """The smallest of ours minus the paper's, over the four metrics."""
+        """The worst of ours minus the paper's, over the four metrics."""
         if self.ours is None or self.published is None:
             return None
         return min(mine - theirs for mine, theirs in zip(self.ours, self.published, strict=True))
@@ -55,8 +55,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """Questions whose graphs have about as many nodes, under one update."""
+    """Questions whose graphs have about as many nodes, under one update: those of one run, with this seed."""
 
+    seed: int | None
     first: int
     last: int
     questions: int
@@ -114,10 +115,10 @@ def update_parts(root: Path) -> dict[str, list[Part]]:
     """Figure (a, b): by update, Hits@1 and Hits@10 of the first run by the number of nodes, where told."""
     found = {}
     for label, name in _UPDATES.items():
-        told = [trace.details.get(f"{SEEN_RAW}, by graph size") for trace in _find(root, "icews14", name).traces(root)]
         found[label] = [
-            Part(part["nodes from"], part["nodes to"], part["queries"], part["hits@1"], part["hits@10"])
-            for part in (told[0] if told and told[0] else ())
+            Part(trace.seed, part["nodes from"], part["nodes to"], part["queries"], part["hits@1"], part["hits@10"])
+            for trace in _find(root, "icews14", name).traces(root)[:1]
+            for part in trace.details.get(f"{SEEN_RAW}, by graph size") or ()
         ]
     return found
 

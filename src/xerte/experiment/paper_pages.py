@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from xerte.experiment import misses
-from xerte.experiment.definition import HEADINGS, METRICS, Values
+from xerte.experiment.definition import HEADINGS, METRICS, WORST, Values
 from xerte.experiment.figures import FOLDER, figures
 from xerte.experiment.paper import (
     Row,
@@ -26,7 +26,7 @@ NOT_RUN = "not run yet"
 def table_1(root: Path) -> str:
     """xERTE's row of Table 1, and what each difference of the text is worth."""
     rows = table_1_rows(root)
-    lines = [_head(("dataset", "filter", "", *HEADINGS, "smallest difference", *COST), 3)]
+    lines = [_head(("dataset", "filter", "", *HEADINGS, WORST, *COST), 3)]
     for row in rows:
         name = row.dataset if row.how == "time-aware" else ""
         if row.published is not None:
@@ -55,7 +55,7 @@ def text(root: Path) -> str:
 
 def sampling(root: Path) -> str:
     """The sampling strategies."""
-    lines = [_head(("strategy", "", *HEADINGS, "smallest difference", *COST), 2)]
+    lines = [_head(("strategy", "", *HEADINGS, WORST, *COST), 2)]
     for row in sampling_rows(root):
         assert row.published is not None
         lines.append(_line((row.label, "paper", *_numbers(row.published), "", *[""] * len(COST))))
@@ -72,7 +72,7 @@ def update(root: Path) -> str:
         for at, part in enumerate(parts):
             size = f"{part.first} – {part.last}"
             hits = (f"{part.hits_1:.2f}", f"{part.hits_10:.2f}")
-            lines.append(_line(("" if at else label, size, f"{part.questions:,}", *hits)))
+            lines.append(_line(("" if at else f"{label}, seed {part.seed}", size, f"{part.questions:,}", *hits)))
         if not parts:
             lines.append(_line((label, row.missing, "", "", "")))
     return _with_figures(root, lines, ("update",))
