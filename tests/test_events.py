@@ -89,9 +89,16 @@ name = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 awkward = st.sampled_from(
     ["a\u00a0b", " lead", "trail ", "a b", "e\u0301", '"', '""', "a\nb", "a\r\nb", ",", "\t", "👩\u200d🚀", "NULL", "'"]
 )
-some_name = name | awkward
+some_name = name.filter(str.strip) | awkward.filter(str.strip)
 some_date = st.dates(date(1900, 1, 1), date(2100, 1, 1)).map(str)
 NO_DATES = ["", "soon", "2014-02-30"]
+
+
+def trimmed(rows: list[Row]) -> list[Row]:
+    """The rows as they are understood: white space around a name is no part of it."""
+    return [(s.strip(), r.strip(), o.strip(), time) for s, r, o, time in rows]
+
+
 rows = st.lists(st.tuples(some_name, some_name, some_name, some_date), min_size=1, max_size=12)
 
 
@@ -100,6 +107,9 @@ rows = st.lists(st.tuples(some_name, some_name, some_name, some_date), min_size=
 def test_names_and_times_survive(rows: list[Row], kind: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = read_events(write_rows(Path(folder) / f"events.{kind}", rows), unit="day")
+    around = {n for s, _, o, _ in rows for n in (s, o) if n != n.strip()}, {r for _, r, _, _ in rows if r != r.strip()}
+    assert sum(finding.count for finding in log.report.findings) == sum(map(len, around))
+    rows = trimmed(rows)
     distinct = list(dict.fromkeys(rows))
     assert named(log) == sorted(distinct, key=lambda row: row[3])
     names = sorted({name for s, _, o, _ in rows for name in (s, o)}, key=str.encode)
@@ -130,7 +140,7 @@ def test_ids_do_not_depend_on_the_order_of_rows(rows: list[Row], random: Any) ->
     st.sampled_from(["csv", "tsv", "jsonl"]),
 )
 def test_skipping_loses_nothing(rows: list[Row], data: st.DataObject, kind: str) -> None:
-    good = [row for row in rows if row[3] not in NO_DATES]
+    good = trimmed([row for row in rows if row[3] not in NO_DATES])
     with tempfile.TemporaryDirectory() as folder:
         path = write_rows(Path(folder) / f"events.{kind}", rows)
         junk = data.draw(st.lists(st.sampled_from([b"\xff\n", b"{\n", b"one field only\n"]), max_size=3))
@@ -165,6 +175,11 @@ BAD_CSV = [
     ("a field with lines in it", 'a,r,"b\nc\r\nd",2014-01-01\na,r,b,soon\n', 5, "time", "soon", "not an ISO date"),
     ("too few columns", GOOD + "a,r,b\n", 3, "time", "a,r,b", "3 columns where 4"),
     ("too many columns", GOOD + "a,r,b,2014-01-01,x\n", 3, "5", "a,r,b,2014-01-01,x", "5 columns where 4"),
+    ("a blank name", GOOD + "a,\u00a0 ,b,2014-01-02\n", 3, "relation", "", "nothing there"),
+    ("day or month first", GOOD + "a,r,b,03/02/2024\n", 3, "time", "03/02/2024",
+     "the day or the month comes first cannot be told: write 2024-02-03 or 2024-03-02 "),
+    ("day first", GOOD + "a,r,b,25.2.2024\n", 3, "time", "25.2.2024", "like 2024-04-01: write 2024-02-25 "),
+    ("no date at all", GOOD + "a,r,b,25.13.2024\n", 3, "time", "25.13.2024", "like 2024-04-01 "),
     ("blanks only", GOOD + "   \n", 3, "relation", "   ", "1 columns where 4"),
     ("bad encoding", GOOD.encode() + b"a,r\xff,b,2014-01-01\n", 3, "relation", "r\\xff", "not valid UTF-8"),
     ("text after a quote", GOOD + 'a,r,"b"c,2014-01-01\n' + GOOD, 3, "object", 'a,r,"b"c,2014-01-01', "broken quotes"),
@@ -202,7 +217,8 @@ BAD_JSON = [
     ("bad encoding", J.encode() + b'{"subject":"\xff"}\n', 2, "row", '{"subject":"\\xff"}', "not valid UTF-8"),
     ("half a surrogate", J + J.replace('"a"', '"\\ud800"'), 2, "subject", J.replace('"a"', '"\\ud800"').strip(),
      "not valid Unicode"),
-    ("date", J + J.replace("2014-01-01", "1.1.2014"), 2, "time", "1.1.2014", "not an ISO date"),
+    ("date", J + J.replace("2014-01-01", "1.1.2014"), 2, "time", "1.1.2014",
+     "like 2024-04-01: write 2014-01-01 "),
 ]  # fmt: skip
 
 
@@ -220,8 +236,9 @@ def test_a_bad_row_of_json_is_named(
 
 
 def test_bad_rows_of_parquet_are_named_by_their_number(tmp_path: Path) -> None:
-    table = pa.table({"subject": ["a", "b", None, "d"], "relation": ["r", "", "r", "r"], "object": ["o"] * 4,
-                      "time": ["2014-01-01", "2014-01-02", "2014-01-03", "soon"]})  # fmt: skip
+    table = pa.table({"subject": ["a", "b", None, "d", "e"], "relation": ["r", "", "r", "r", "\u3000"],
+                      "object": ["o"] * 5,
+                      "time": ["2014-01-01", "2014-01-02", "2014-01-03", "soon", "2014-01-04"]})  # fmt: skip
     pq.write_table(table, path := tmp_path / "events.parquet")
     with pytest.raises(BadRowError, match="nothing there") as caught:
         read_events(path)
@@ -231,7 +248,7 @@ def test_bad_rows_of_parquet_are_named_by_their_number(tmp_path: Path) -> None:
     with (tmp_path / "bad.csv").open() as file:
         rejected = list(csv.DictReader(file))
     assert [(row["line"], row["column"], row["value"]) for row in rejected] == [
-        ("2", "relation", ""), ("3", "subject", ""), ("4", "time", "soon")]  # fmt: skip
+        ("2", "relation", ""), ("3", "subject", ""), ("4", "time", "soon"), ("5", "relation", "")]  # fmt: skip
     assert json.loads(rejected[1]["raw"])["time"] == "2014-01-03"
 
 
@@ -250,6 +267,25 @@ def test_rejects_hold_every_bad_row_as_it_stood(tmp_path: Path) -> None:
             [str(second), "2", "time", "soon", "not an ISO date or datetime like 2024-04-01", '"q\nq",r,b,soon'],
             [str(second), "5", "subject", "", "nothing there", ",,,"],
         ]
+
+
+def test_where_every_row_is_bad_the_first_tells_why(tmp_path: Path) -> None:
+    path = write(tmp_path / "e.csv", "subject,relation,object,time\na,r,b,03/02/2024\na,r,c,04/02/2024\n")
+    with pytest.raises(
+        InputError, match=r"^no row can be read: .*e\.csv, line 2, column time: .* 2024-02-03 or 2024-03"
+    ):
+        read_events(path, bad_rows="skip")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_white_space_around_a_name_makes_no_second_one(tmp_path: Path, kind: str) -> None:
+    rows = [("Ada Lund", "visits", "Oslo", "2014-01-01"), (" Ada Lund\u00a0", "visits", "Oslo", "2014-01-01"),
+            ("\tAda Lund", " visits", "Oslo", "2014-01-02")]  # fmt: skip
+    log = read_events(write_rows(tmp_path / f"e.{kind}", rows), keep=["subject"])
+    assert (list(log.entities), list(log.relations)) == (["Ada Lund", "Oslo"], ["visits"])
+    assert [row[3] for row in named(log)] == ["2014-01-01", "2014-01-02"]
+    assert (log.report.duplicates, list(log.extras["subject"])) == (1, ["Ada Lund", "\tAda Lund"])
+    assert [finding.text for finding in log.report.findings] == ["white space around 3 names was left out"]
 
 
 def test_rejects_are_written_like_every_other_file(tmp_path: Path) -> None:
@@ -280,7 +316,7 @@ TIMES = [
      "time as ISO datetime, unit day of 24 hours, 2014-01-01T12 to 2014-01-05T12",
      Calendar(HOUR, "2014-01-01", DAY, 24), [12, 36, 108]),
     (["2014-01-01T12:00:07", "2014-01-01T12:00:09", "2014-01-01T12:00:08.9"],
-     "time as ISO datetime, unit second, 2014-01-01T12:00:07 to 2014-01-01T12:00:09, 1 fractions of a second cut off",
+     "time as ISO datetime, unit second, 2014-01-01T12:00:07 to 2014-01-01T12:00:09, 1 fraction of a second cut off",
      Calendar(Tick.SECOND, "2014-01-01", Tick.SECOND), [43207, 43208, 43209]),
     (["2014-01", "2014-04", "2015-06"], "time as ISO month, unit month, 2014-01 to 2015-06",
      Calendar(Tick.MONTH, "2014-01", Tick.MONTH), [0, 3, 17]),
@@ -299,7 +335,7 @@ TIMES = [
      "time as seconds since 1970, unit hour, 2014-01-01T00 to 2014-01-01T03",
      Calendar(HOUR, "2014-01-01", HOUR), [0, 1, 3]),
     (["1388534400.0", "1388538000.5", "1388545200"],
-     "time as seconds since 1970, unit hour, 2014-01-01T00 to 2014-01-01T03, 1 fractions of a second cut off",
+     "time as seconds since 1970, unit hour, 2014-01-01T00 to 2014-01-01T03, 1 fraction of a second cut off",
      Calendar(HOUR, "2014-01-01", HOUR), [0, 1, 3]),
     (["1388534400000", "1388620800000", "1388880000000"],
      "time as milliseconds since 1970, unit day, 2014-01-01 to 2014-01-05",
@@ -318,6 +354,38 @@ def test_time_is_understood(tmp_path: Path, values: list[str], line: str, calend
     assert log.report.time == line
     assert log.calendar == calendar
     assert log.facts.time.tolist() == ticks
+
+
+MONTH_OF_DAYS = [f"2024-05-{day:02}" for day in range(1, 31)]
+FINER = [
+    (["2024-05-31T13:45"], ("1 row tells", "minute")),
+    (["2024-05-31T13:00", "2024-05-31T14:00"], ("2 rows tell", "hour")),
+    (["2024-05-31T13:00:01"], ("1 row tells", "second")),
+    ([], None),
+    ([f"2024-06-01T0{hour}:00" for hour in range(1, 5)], None),
+]
+
+
+@pytest.mark.parametrize(("odd", "told"), FINER)
+def test_few_rows_that_make_the_unit_finer_are_told(
+    tmp_path: Path, odd: list[str], told: tuple[str, str] | None
+) -> None:
+    log = times_of(tmp_path, MONTH_OF_DAYS + odd)
+    expected = told and (
+        f"{told[0]} the time to the {told[1]}, the other 30 to the day: times are counted in {told[1]}s, "
+        "with --unit day in days"
+    )
+    assert [finding.text for finding in log.report.findings] == ([expected] if expected else [])
+    in_days = times_of(tmp_path, MONTH_OF_DAYS + odd, unit="day")
+    assert (in_days.calendar.unit, in_days.report.findings) == (Tick.DAY, ())
+    assert in_days.calendar.parse("2024-05-03") == 2 * in_days.calendar.ticks_per_unit
+
+
+def test_few_rows_make_minutes_of_hours(tmp_path: Path) -> None:
+    hours = [f"2024-05-01T{hour:02}:00" for hour in range(10, 20)]
+    (finding,) = times_of(tmp_path, [*hours, "2024-05-01T20:01"]).report.findings
+    assert (finding.kind, finding.count) == ("finer", 1)
+    assert finding.text.endswith("the other 10 to the hour: times are counted in minutes, with --unit hour in hours")
 
 
 def test_a_format_can_be_forced(tmp_path: Path) -> None:

@@ -88,9 +88,11 @@ def test_fractions_must_be_positive_with_sum_one(fractions: tuple[float, float, 
         split_by_fraction(Log(at(0, 1, 2, 3)), "x", fractions)
 
 
-@pytest.mark.parametrize(("times", "number"), [([], 0), ([5, 5], 1), ([5, 5, 6], 2)])
-def test_too_few_times_are_refused(times: list[int], number: int) -> None:
-    with pytest.raises(InputError, match=f"x has {number} distinct times and train, valid and test need one each"):
+@pytest.mark.parametrize(
+    ("times", "number"), [([], "0 distinct times"), ([5, 5], "1 distinct time"), ([5, 5, 6], "2 distinct times")]
+)
+def test_too_few_times_are_refused(times: list[int], number: str) -> None:
+    with pytest.raises(InputError, match=f"x has {number} and train, valid and test need one each"):
         split_by_fraction(Log(at(*times)), "x")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -14,8 +15,9 @@ from xerte.data.facts import Facts, Ids, repeated
 from xerte.data.reading import Coded, Scratch, encode, load, parquet_columns, readable, scratch, texts, time_type
 from xerte.data.records import csv_columns
 from xerte.data.rejects import find_rejects, write_rejects
-from xerte.data.rhythm import fit_dates, fit_steps
+from xerte.data.rhythm import finer_than_most, fit_dates, fit_steps
 from xerte.data.source import Column, FileFormat, Source, find_source, json_keys
+from xerte.data.splits import Finding, counted
 from xerte.data.text import TextColumn
 from xerte.data.times import TimeFormat, TimeReading, infer_time
 from xerte.data.vocabulary import Relations, Vocabulary
@@ -34,6 +36,7 @@ class ReadReport:
         rejects: where the bad rows were written, None when there were none.
         duplicates: rows that repeat an earlier fact (same subject, relation, object and time) and were left out.
         time: how time was understood ("time as ISO date, unit day, 2014-01-01 to 2014-12-31").
+        findings: what was changed or decided by a few rows, which their owner may not expect.
     """
 
     rows_read: int
@@ -41,6 +44,7 @@ class ReadReport:
     rejects: Path | None
     duplicates: int
     time: str
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def read_events(
     bad_rows: Literal["stop", "skip"] = "stop",
     rejects: str | PathLike[str] | None = None,
 ) -> EventLog:
-    """Read events from CSV, TSV, Parquet or JSON lines files (gzip too).
+    """Read events from CSV, TSV, Parquet or JSON lines files (gzip too). White space around a name is no part of it.
 
     Args:
         path: a file, or several that are read one after the other.
@@ -109,29 +113,25 @@ def read_events(
         asked = [subject, relation, object, time, *keep]
         sources = [_describe(db, find_source(one, format, delimiter, quote, header), asked) for one in paths]
         sizes, reading, coded, carefully = _read(db, sources, asked_format)
-        skipped, target = (
-            0,
-            Path(rejects) if rejects is not None else paths[0].with_name(paths[0].name + ".rejects.csv"),
-        )
-        if carefully or coded.bad.any():
-            found = find_rejects(db, sources, sizes, coded.bad, reading)
-            if bad_rows == "skip":
-                skipped = write_rejects(target, found)
-            elif (first := next(found, None)) is not None:
+        skipped, target = 0, Path(rejects or paths[0].with_name(paths[0].name + ".rejects.csv"))
+        found = find_rejects(db, sources, sizes, coded.bad, reading) if carefully or coded.bad.any() else iter(())
+        first = next(found, None)
+        if first is not None:
+            if bad_rows == "stop":
                 raise first.error()
+            skipped = write_rejects(target, chain((first,), found))
         good = np.flatnonzero(~coded.bad)
         if len(good) == 0:
-            raise InputError(
-                f"{', '.join(map(str, paths))}: no row can be read" if skipped else f"{paths[0]} holds no events"
-            )
+            raise InputError(f"no row can be read: {first.error()}" if first else f"{paths[0]} holds no events")
         ticks, calendar, fractions = _ticks(coded.time[good], reading, asked_unit)
+        unusual = _findings(ticks, calendar if asked_unit is None else None, coded.trimmed)
         rows, ticks = _distinct_in_time_order(coded, good, ticks)
         names = [sources[0].columns[place] for place in sources[0].wanted[4:]]
         extras = {name: texts(db, number).take(rows) for number, name in enumerate(names)}
     ids, entities, relations = _only_named(coded, rows)
     facts = Facts(*ids, ticks)
     line = _time_line(reading, calendar, ticks, fractions)
-    report = ReadReport(len(good), skipped, target if skipped else None, len(good) - len(rows), line)
+    report = ReadReport(len(good), skipped, target if skipped else None, len(good) - len(rows), line, unusual)
     return EventLog(facts, entities, relations, calendar, extras, report)
 
 
@@ -221,8 +221,24 @@ def _only_named(coded: Coded, rows: npt.NDArray[np.int64]) -> tuple[tuple[Ids, I
     )
 
 
+def _findings(ticks: Ids, found: Calendar | None, trimmed: int) -> tuple[Finding, ...]:
+    """What the rows' owner may not expect of the calendar, where it was found and not asked for, and of the names."""
+    findings = []
+    if trimmed:
+        text = f"white space around {counted(trimmed, 'name')} was left out"
+        findings.append(Finding("trimmed", trimmed, text))
+    if found is not None and (few := finer_than_most(ticks, found)) is not None:
+        odd, unit = few
+        text = (
+            f"{counted(odd, 'row tells', 'rows tell')} the time to the {found.tick}, the other {len(ticks) - odd:,} "
+            f"to the {unit}: times are counted in {found.unit}s, with --unit {unit} in {unit}s"
+        )
+        findings.append(Finding("finer", odd, text))
+    return tuple(findings)
+
+
 def _time_line(reading: TimeReading, calendar: Calendar, ticks: Ids, fractions: int) -> str:
-    counted = f" of {calendar.ticks_per_unit} {calendar.tick}s" if calendar.ticks_per_unit > 1 else ""
-    cut = f", {fractions} fractions of a second cut off" if fractions else ""
+    size = f" of {calendar.ticks_per_unit} {calendar.tick}s" if calendar.ticks_per_unit > 1 else ""
+    cut = f", {counted(fractions, 'fraction')} of a second cut off" if fractions else ""
     span = f"{calendar.format(int(ticks[0]))} to {calendar.format(int(ticks[-1]))}"
-    return f"time as {reading.words}, unit {calendar.unit}{counted}, {span}{cut}"
+    return f"time as {reading.words}, unit {calendar.unit}{size}, {span}{cut}"

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _MEMORY_LIMIT = "4GB"
 _TEXTS_AT_ONCE = 100_000
 _NAMES = ("subject", "relation", "object")
+_BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
+"""What `str.strip` takes off, the non-breaking blank among it."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Coded:
         subject, relation, object: ids, by the byte order of the names.
         time: microseconds since 1970, plain integers or years: what `TimeReading.sql` gives.
         bad: rows in which one of the four is missing or cannot be read; their ids and times mean nothing.
+        trimmed: how many names, as the files write them, had white space around them; it is no part of a name.
     """
 
     subject: Ids
@@ -53,6 +56,7 @@ class Coded:
     bad: npt.NDArray[np.bool_]
     entities: Vocabulary
     relations: Relations
+    trimmed: int
 
 
 @contextmanager
@@ -136,8 +140,8 @@ def time_type(scratch: Scratch) -> str:
 def encode(scratch: Scratch, reading: TimeReading) -> Coded:
     """All rows of `raw` in ids; a name's id is its place among all names in byte order, whatever the rows' order."""
     con = scratch.con
-    entities = _number_names(con, "entity", "SELECT subject AS name FROM raw UNION SELECT object FROM raw")
-    relations = _number_names(con, "relation", "SELECT DISTINCT relation AS name FROM raw")
+    entities, around = _number_names(con, "entity", "SELECT subject AS name FROM raw UNION SELECT object FROM raw")
+    relations, too = _number_names(con, "relation", "SELECT DISTINCT relation AS name FROM raw")
     columns = con.execute(
         f"""SELECT row, s.id AS subject, r.id AS relation, o.id AS object, {reading.sql} AS time FROM raw
         LEFT JOIN entity AS s ON s.name = subject LEFT JOIN relation AS r ON r.name = relation
@@ -160,7 +164,7 @@ def encode(scratch: Scratch, reading: TimeReading) -> Coded:
         return values
 
     subject, relation, object, time = (taken(name) for name in (*_NAMES, "time"))
-    return Coded(subject, relation, object, time, bad, Vocabulary.of(entities), Relations.of(relations))
+    return Coded(subject, relation, object, time, bad, Vocabulary.of(entities), Relations.of(relations), around + too)
 
 
 def texts(scratch: Scratch, number: int) -> TextColumn:
@@ -182,20 +186,31 @@ def bad_parquet_rows(scratch: Scratch, source: Source, reading: TimeReading) -> 
         coalesce(time::VARCHAR, ''), row
         FROM (SELECT {_columns(source)}, file_row_number AS number, to_json(file) AS row
             FROM {_parquet(source)} AS file)
-        WHERE subject IS NULL OR relation IS NULL OR object IS NULL OR ({reading.sql}) IS NULL ORDER BY number"""
+        WHERE {" OR ".join(f"coalesce({_trimmed(name)}, '') = ''" for name in _NAMES)} OR ({reading.sql}) IS NULL
+        ORDER BY number"""
     )
     while some := rows.fetchmany(_TEXTS_AT_ONCE):
         for number, *fields, row in some:
             yield number, fields, row
 
 
-def _number_names(con: "DuckDBPyConnection", table: str, names: str) -> list[str]:
-    """Make a table (name, id) of all distinct names; the names in the order of their ids."""
+def _number_names(con: "DuckDBPyConnection", table: str, names: str) -> tuple[list[str], int]:
+    """Make a table (name, id) of all distinct names as written; those that differ in blanks around them share an id.
+
+    Returns:
+        The names without such blanks, in the order of their ids, and how many were written with some.
+    """
     con.execute(
-        f"""CREATE OR REPLACE TABLE {table} AS SELECT name, (row_number() OVER (ORDER BY name) - 1)::INTEGER AS id
-        FROM ({names}) WHERE name IS NOT NULL"""
+        f"""CREATE OR REPLACE TABLE {table} AS
+        SELECT name, own, (dense_rank() OVER (ORDER BY own) - 1)::INTEGER AS id
+        FROM (SELECT name, {_trimmed("name")} AS own FROM ({names})) WHERE own <> ''"""
     )
-    return [name for (name,) in con.execute(f"SELECT name FROM {table} ORDER BY id").fetchall()]
+    found = [name for (name,) in con.execute(f"SELECT own FROM {table} GROUP BY own, id ORDER BY id").fetchall()]
+    return found, _count(con, f"{table} WHERE name <> own")
+
+
+def _trimmed(name: str) -> str:
+    return f"trim({name}, {_text(_BLANKS)})"
 
 
 def _column_names(width: int) -> list[str]:

@@ -3,7 +3,6 @@
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -54,19 +53,12 @@ def find_rejects(
 
 
 def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
-    """Write rejects as CSV (file, line, column, value, problem, raw), all or nothing; how many there are.
-
-    Nothing is written where there are none.
-    """
-    some = iter(rejects)
-    first = next(some, None)
-    if first is None:
-        return 0
+    """Write rejects as CSV (file, line, column, value, problem, raw), all or nothing; how many there are."""
     count = 0
     with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["file", "line", "column", "value", "problem", "raw"])
-        for reject in chain([first], some):
+        for reject in rejects:
             writer.writerow([reject.file, reject.line, *reject.fault, reject.raw])
             count += 1
     return count
@@ -88,6 +80,6 @@ def _text_rejects(source: Source, bad: npt.NDArray[np.bool_], reading: TimeReadi
 def _fault(source: Source, fields: Sequence[str], reading: TimeReading) -> Fault:
     columns = [source.columns[place] for place in source.wanted[:4]]
     for column, field in zip(columns, fields, strict=False):
-        if not field:
+        if not field.strip():
             return Fault(column, "", "nothing there")
-    return Fault(columns[3], fields[3], reading.problem)
+    return Fault(columns[3], fields[3], reading.problem(fields[3]))

@@ -21,6 +21,7 @@ _TICKS_PER_UNIT = {
 }
 _ENOUGH = 3
 """Fewer distinct times than this tell no rhythm: two days a month apart are still days."""
+_FEW = 0.1
 _INT32 = np.iinfo(np.int32)
 _AT_ONCE = 1 << 20
 
@@ -65,6 +66,19 @@ def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None
         raise InputError(f"the times are in {tick}s, and no fixed number of them makes a {unit}: choose a finer unit")
     calendar = Calendar(tick, str(origin), unit, _TICKS_PER_UNIT.get((tick, unit), 1))
     return _count(seconds, tick, origin).astype(np.int32), calendar
+
+
+def finer_than_most(ticks: Ids, calendar: Calendar) -> tuple[int, Tick] | None:
+    """How many times, few of them, are no whole days (hours, minutes) as all the others are; and what those are.
+
+    Such few make the unit: one row with a time of day turns a file of days into one of minutes.
+    """
+    for (tick, unit), size in _TICKS_PER_UNIT.items():  # of one tick the coarsest unit comes first
+        if tick is calendar.tick and tick in _SECONDS and size > calendar.ticks_per_unit:
+            odd = int(np.count_nonzero(ticks % size))
+            if 0 < odd <= _FEW * len(ticks):
+                return odd, unit
+    return None
 
 
 def _distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

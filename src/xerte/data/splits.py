@@ -60,8 +60,8 @@ def split_by_fraction(log: Events, name: str, fractions: tuple[float, float, flo
     starts = np.flatnonzero(time[1:] != time[:-1]) + 1
     if len(starts) < 2:
         raise InputError(
-            f"{name} has {len(starts) + bool(len(time))} distinct times and train, valid and test need one each: "
-            f"give events of at least 3 different times"
+            f"{name} has {counted(len(starts) + bool(len(time)), 'distinct time')} and train, valid and test need one "
+            f"each: give events of at least 3 different times"
         )
     first = int(np.abs(starts[:-1] - fractions[0] * len(time)).argmin())
     later = starts[first + 1 :]
@@ -102,7 +102,7 @@ class Finding:
 
     Attributes:
         kind: a short word for it ("order", "duplicates" …).
-        count: how many facts (for a gap: how many units of time) it concerns.
+        count: how many facts (for a gap: units of time, of an events file: rows or names) it concerns.
         text: one line to print.
     """
 
@@ -115,9 +115,9 @@ class Finding:
         return {"kind": self.kind, "count": self.count, "text": self.text}
 
 
-def counted(facts: int) -> str:
-    """So many facts, in words."""
-    return f"{facts} fact{'' if facts == 1 else 's'}"
+def counted(number: int, one: str = "fact", many: str = "") -> str:
+    """So many facts, or of what else there is one or many, in words."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def order_problems(dataset: Dataset) -> list[Finding]:

@@ -7,6 +7,7 @@ whole numbers. Fractions of a second are cut off and counted.
 
 # ruff: noqa: S608 - what is put into SQL is our own
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -45,10 +46,18 @@ class TimeReading:
     sql: str
     precision: Tick = Tick.SECOND
 
-    @property
-    def problem(self) -> str:
-        """What is wrong with a value that cannot be read."""
-        return f"not {_EXPECTED[self.format]}"
+    def problem(self, value: str) -> str:
+        """What is wrong with a value that cannot be read, and how to write it where that can be told."""
+        wrong = f"not {_EXPECTED[self.format]}"
+        match = _YEAR_LAST.fullmatch(value.strip()) if self.format is TimeFormat.ISO else None
+        if match is None:
+            return wrong
+        one, other = int(match[1]), int(match[2])
+        dates = {
+            f"{match[3]}-{month:02}-{day:02}": None for day, month in ((one, other), (other, one)) if month <= _MONTHS
+        }
+        doubt = ", and whether the day or the month comes first cannot be told" * (len(dates) > 1)
+        return wrong + doubt + f": write {' or '.join(dates)}" * bool(dates)
 
 
 _EXPECTED = {
@@ -68,6 +77,8 @@ _ISO = (
     "[0-9]{8}|[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:[.][0-9]+)?)?)?"
     "(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?"
 )
+_YEAR_LAST = re.compile(r"([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})")
+_MONTHS = 12
 _DASHED = "____-__%"
 _NUMBER = "[+-]?[0-9]+(?:[.][0-9]*)?"
 _WHOLE = "[+-]?[0-9]+(?:[.]0*)?"
