@@ -382,6 +382,10 @@ def test_home_is_where_the_user_says_or_the_platform(monkeypatch: pytest.MonkeyP
     assert home_folder(tmp_path) == tmp_path
     monkeypatch.setenv("XERTE_HOME", "~/kept")
     assert home_folder() == Path.home() / "kept"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "file"))
+    with pytest.raises(InputError, match=r"^XERTE_HOME is .*file, which is a file: set it to a folder"):
+        home_folder()
     monkeypatch.delenv("XERTE_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert home_folder().name == "xerte"

@@ -91,14 +91,30 @@ def test_import_says_what_it_understood(events: Path, own_home: Path) -> None:
 
 def test_import_skips_bad_rows_into_a_file_and_counts_duplicates(events: Path, tmp_path: Path) -> None:
     events.write_text(EVENTS + "Ann,visits,Oman,someday,\nAnn,visits,Oman,2024-01-01,again\n", "utf-8")
-    assert mistake("data", "import", events, *COLUMNS, "--name", "mine").startswith(f"{events}, line 12, column date")
+    why = mistake("data", "import", events, *COLUMNS, "--name", "mine")
+    assert why.startswith(f"{events}, line 12, column date")
+    assert why.endswith("(value: 'someday'); --bad-rows skip leaves bad rows out and lists them")
     body = ok_json("data", "import", events, *COLUMNS, "--name", "mine", "--bad-rows", "skip")
     assert (body["rows_read"], body["rows_skipped"], body["duplicates"], body["facts"]) == (11, 1, 1, 10)
     assert body["sizes"] == {"train": 8, "valid": 1, "test": 1}
     with Path(body["rejects"]).open(newline="") as file:
         assert [(row["line"], row["value"]) for row in csv.DictReader(file)] == [("12", "someday")]
     again = ok("data", "import", events, *COLUMNS, "--name", "mine", "--bad-rows", "skip", "--replace")
-    assert "1 bad rows skipped: see " in again
+    assert "1 bad row skipped: see " in again
+
+
+def test_import_counts_one_as_one_and_notes_what_it_changed(tmp_path: Path) -> None:
+    rows = [f"A,r,B,2024-01-{day:02}" for day in range(1, 20)]
+    path = tmp_path / "one.csv"
+    path.write_text("\n".join(["actor,action,target,date", *rows, rows[0], " A,r,B,2024-01-20T12:30"]), "utf-8")
+    lines = ok("data", "import", path, *COLUMNS, "--name", "one").splitlines()
+    assert lines[1:3] == ["21 rows read, 1 duplicate left out", "20 facts, 2 entities, 1 relation"]
+    assert "note: white space around 1 name was left out" in lines
+    told = "1 row tells the time to the minute, the other 20 to the day: times are counted in minutes, with --unit day"
+    assert f"note: {told} in days" in lines
+    assert "names no single minute" in mistake("forecast", "one", "A", "r", "2024-01-21")
+    ok("data", "import", path, *COLUMNS, "--name", "one", "--replace", "--unit", "day")
+    assert ok_json("forecast", "one", "A", "r", "2024-01-21")["answers"][0]["entity"] == "B"
 
 
 def test_import_splits_by_fraction_or_by_date(events: Path) -> None:
@@ -128,6 +144,8 @@ def test_import_takes_a_folder_in_the_benchmark_format(tmp_path: Path) -> None:
         (folder / f"{split}.txt").write_text("".join(f"0\t0\t1\t{hour}\t0\n" for hour in hours))
     body = ok_json("data", "import", folder, "--name", "published")
     assert body["sizes"] == {"train": 2, "valid": 1, "test": 1}
+    bare = mistake("data", "import", tmp_path, *COLUMNS, "--name", "p")
+    assert bare == f"{tmp_path} is a folder without train.txt: give the events files in it one by one"
     assert "its columns and splits are given" in mistake("data", "import", folder, "--name", "p", "--split", "1,1,1")
     assert ok_json("forecast", "published", "A", "likes", "97")["answers"][0]["entity"] == "B"
 

@@ -297,12 +297,12 @@ def test_the_rhythm_of_a_small_dataset_by_hand() -> None:
     days old for everyone who has one. 2 % of 50 facts: the quantile lies on the first, at 0 (rank 0.98, rounded down).
     """
     rhythm = Rhythm.of(dataset_of([(0, 0, 1, day) for day in range(0, 100, 2)], 2))
-    assert rhythm == Rhythm(degree=24, age=30.0, start=0)
+    assert rhythm == Rhythm(degree=24, age=30.0, start=0, before=0.0)
     assert (rhythm.n, rhythm.k, rhythm.time_scale) == (15, 60, 7.5)
     assert rhythm.lines(DAYS) == (
         "a typical question's subject has 24 prior facts: n = 15, k = 60",
         "the latest 15 of them reach back 30 days: time_scale = 7.5 days",
-        "2 % of the training facts lie before 2024-01-01: training starts there",
+        "training starts with the first fact, of 2024-01-01",
     )
 
 
@@ -310,6 +310,7 @@ def test_age_counts_units_not_ticks() -> None:
     hours = Calendar(Tick.HOUR, "2024-01-01", Tick.DAY, 24)
     rhythm = Rhythm.of(dataset_of([(0, 0, 1, 24 * day) for day in range(100)], 2, hours))
     assert (rhythm.age, rhythm.time_scale, rhythm.start) == (15.0, 3.75, 24)  # rank 1.98 of 100 facts
+    assert rhythm.lines(hours)[2] == "1 % of the training facts lie before 2024-01-02: training starts there"
 
 
 def test_sparse_data_has_a_small_n() -> None:

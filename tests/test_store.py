@@ -334,12 +334,19 @@ def test_what_is_no_dataset_is_never_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "letters/dear.txt").read_text() + (tmp_path / "file").read_text() == "youme"
 
 
+def test_a_place_that_is_no_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in ("file/new", "file/datasets/new"):
+        with pytest.raises(InputError, match=rf"^the dataset cannot be written to .*{place}: Not a directory$"):
+            store.save(small(), tmp_path / place)
+
+
 def test_a_failing_save_leaves_the_old_dataset_and_no_litter(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(store, "write_manifest", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(InputError, match=r"^the dataset cannot be written to .*small: No space left on device$"):
         store.save(small("new"), saved, replace=True)
     assert store.verify(saved).name == "small"
     assert [path.name for path in saved.parent.iterdir()] == ["small"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from xerte.api.datasets import make_index
 from xerte.data import catalog, store
-from xerte.data.benchmark import read_benchmark
+from xerte.data.benchmark import is_benchmark, read_benchmark
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
@@ -87,6 +87,8 @@ def import_events(
         raise InputError("split either by fractions, or by both dates: where valid starts and where test starts")
     paths = [path] if isinstance(path, Path) else list(path)
     if len(paths) == 1 and paths[0].is_dir():
+        if not is_benchmark(paths[0]):
+            raise InputError(f"{paths[0]} is a folder without train.txt: give the events files in it one by one")
         if options or fractions or valid_from:
             raise InputError(f"{paths[0]} is a folder in the benchmark format: its columns and splits are given")
         return _kept(_from_folder(paths[0], name), None, replace)

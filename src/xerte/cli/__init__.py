@@ -37,7 +37,7 @@ class Commands(TyperGroup):
         except OSError as error:  # a place that cannot be read or written is the user's to choose anew
             if error.filename is None:
                 raise
-            typer.echo(f"xerte: {error.filename}: {error.strerror}", err=True)
+            typer.echo(f"xerte: {error.filename} cannot be used: {error.strerror}", err=True)
             raise typer.Exit(2) from None
 
 

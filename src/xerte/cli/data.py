@@ -8,6 +8,7 @@ import typer
 
 from xerte.cli.imports import import_events
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.data.words import counted
 
 data = typer.Typer(no_args_is_help=True, help="Datasets: list, get, import, look inside.")
 data.command("import")(import_events)
@@ -66,7 +67,7 @@ def get(
     if as_json:
         print_json({"name": dataset.name, "facts": len(dataset.facts), "folder": str(folder)})
     else:
-        print_text(f"{dataset.name} is ready: {len(dataset.facts):,} facts in {folder}")
+        print_text(f"{dataset.name} is ready: {counted(len(dataset.facts))} in {folder}")
 
 
 @data.command()
@@ -139,7 +140,7 @@ def show(
         for one in events
     ]
     columns = ("time", "subject", "relation", "object", "split", *extras)
-    print_table(f"{entity}: the newest {len(events):,} of {total:,} facts{when}", columns, rows, left=len(columns))
+    print_table(f"{entity}: the newest {len(events):,} of {counted(total)}{when}", columns, rows, left=len(columns))
 
 
 @data.command()
@@ -165,4 +166,4 @@ def search(
         print_text(f"no name in {name} holds {' and '.join(words)}")
         return
     rows = [(match.kind, match.name, match.facts) for match in found[:limit]]
-    print_table(f"{len(rows):,} of {len(found):,} names", ("kind", "name", "facts"), rows, left=2)
+    print_table(f"{len(rows):,} of {counted(len(found), 'name')}", ("kind", "name", "facts"), rows, left=2)

@@ -7,6 +7,7 @@ import typer
 
 from xerte.cli.output import AsJson, print_json, print_text, progress
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking
+from xerte.data.words import counted
 from xerte.errors import InputError
 
 
@@ -69,11 +70,11 @@ def forecast(
         forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report)
     if out is not None:
         write_answers(out, forecasts)
-        summary = {"questions": len(forecasts), "answers": sum(len(one.answers) for one in forecasts), "out": str(out)}
+        answers = sum(len(one.answers) for one in forecasts)
         if as_json:
-            print_json(summary)
+            print_json({"questions": len(forecasts), "answers": answers, "out": str(out)})
         else:
-            print_text(f"{summary['questions']:,} questions, {summary['answers']:,} answers: {out}")
+            print_text(f"{counted(len(forecasts), 'question')}, {counted(answers, 'answer')}: {out}")
     elif as_json:
         print_json([one.to_json() for one in forecasts])
     else:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from xerte.cli.output import AsJson, busy, print_json, print_text
-from xerte.errors import InputError
+from xerte.data.words import counted
+from xerte.errors import BadRowError, InputError
 
 
 class BadRows(StrEnum):
@@ -74,25 +75,31 @@ def import_events(
         given = {"bad_rows": "stop", "header": True} | {column: column for column in COLUMNS}
         options = {key: value for key, value in options.items() if given.get(key) != value}
     with busy(f"reading {', '.join(file.name for file in files)}"):
-        taken = take_in(
-            files,
-            name,
-            fractions=fractions,
-            valid_from=valid_from,
-            test_from=test_from,
-            replace=replace,
-            **options,
-        )
+        try:
+            taken = take_in(
+                files,
+                name,
+                fractions=fractions,
+                valid_from=valid_from,
+                test_from=test_from,
+                replace=replace,
+                **options,
+            )
+        except BadRowError as error:
+            if "bad_rows" not in options:  # of a folder every row must be good
+                raise
+            raise InputError(f"{error}; --bad-rows skip leaves bad rows out and lists them") from None
     body = taken.to_json()
     if as_json:
         print_json(body)
         return
     sizes = body["sizes"]
     print_text(body["time"])
-    print_text(f"{body['rows_read']:,} rows read, {body['duplicates']:,} duplicates left out")
+    print_text(f"{counted(body['rows_read'], 'row')} read, {counted(body['duplicates'], 'duplicate')} left out")
     if body["rows_skipped"]:
-        print_text(f"{body['rows_skipped']:,} bad rows skipped: see {body['rejects']}")
-    print_text(f"{body['facts']:,} facts, {body['entities']:,} entities, {body['relations']:,} relations")
+        print_text(f"{counted(body['rows_skipped'], 'bad row')} skipped: see {body['rejects']}")
+    entities, relations = counted(body["entities"], "entity", "entities"), counted(body["relations"], "relation")
+    print_text(f"{counted(body['facts'])}, {entities}, {relations}")
     print_text(f"train {sizes['train']:,}, valid {sizes['valid']:,}, test {sizes['test']:,}")
     for finding in taken.findings:
         print_text(f"note: {finding.text}")

@@ -27,6 +27,11 @@ _WHOLE_NUMBER = re.compile(rb" *-?[0-9]+ *")
 _INT32 = np.iinfo(np.int32)
 
 
+def is_benchmark(folder: Path) -> bool:
+    """Whether a folder looks like one in the benchmark format."""
+    return (folder / f"{Split.TRAIN}.txt").is_file()
+
+
 def read_benchmark(folder: Path, name: str, calendar: Calendar) -> Dataset:
     """A dataset in the benchmark format; ids stay as the files have them, each split is put in time order.
 

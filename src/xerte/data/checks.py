@@ -4,7 +4,8 @@ import numpy as np
 
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts, repeated
-from xerte.data.splits import Finding, counted, order_problems
+from xerte.data.splits import Finding, order_problems
+from xerte.data.words import counted
 from xerte.types import Split
 
 _GAP_FACTOR = 10

@@ -17,10 +17,11 @@ from xerte.data.records import csv_columns
 from xerte.data.rejects import find_rejects, write_rejects
 from xerte.data.rhythm import finer_than_most, fit_dates, fit_steps
 from xerte.data.source import Column, FileFormat, Source, find_source, json_keys
-from xerte.data.splits import Finding, counted
+from xerte.data.splits import Finding
 from xerte.data.text import TextColumn
 from xerte.data.times import TimeFormat, TimeReading, infer_time
 from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.data.words import counted
 from xerte.errors import InputError
 
 _Name = TypeVar("_Name", TimeFormat, Tick)

@@ -82,6 +82,8 @@ def _make_sure_free(folder: Path, replace: bool) -> None:
         except FileNotFoundError:
             return
         except NotADirectoryError:
+            if not folder.exists():
+                raise  # what should hold it is a file
             raise FileExistsError(folder) from None
         try:
             names = os.listdir(handle)  # noqa: PTH208  # of what was opened, wherever it is moved

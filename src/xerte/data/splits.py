@@ -12,6 +12,7 @@ from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.data.words import counted
 from xerte.errors import InputError
 from xerte.types import Split
 
@@ -113,11 +114,6 @@ class Finding:
     def to_json(self) -> dict[str, str | int]:
         """The finding for `--json`."""
         return {"kind": self.kind, "count": self.count, "text": self.text}
-
-
-def counted(number: int, one: str = "fact", many: str = "") -> str:
-    """So many facts, or of what else there is one or many, in words."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def order_problems(dataset: Dataset) -> list[Finding]:

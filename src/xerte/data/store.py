@@ -34,7 +34,7 @@ def save(dataset: Dataset, folder: Path, *, replace: bool = False) -> None:
     """Writes the dataset to this folder, all of it or nothing.
 
     Raises:
-        InputError: the folder exists and `replace` is not set, or the dataset contradicts itself.
+        InputError: the folder exists and `replace` is not set, or cannot be written, or the dataset contradicts itself.
     """
     folder = Path(folder)
     problem = _contradiction(dataset) or _bad_text(dataset)
@@ -65,6 +65,8 @@ def save(dataset: Dataset, folder: Path, *, replace: bool = False) -> None:
     except FileExistsError:
         remedy = "remove it first" if replace else "choose another name or ask for it to be replaced"
         raise InputError(f"{folder} exists already{' and is no dataset' * replace}: {remedy}") from None
+    except OSError as error:
+        raise InputError(f"the dataset cannot be written to {folder}: {error.strerror or error}") from None
 
 
 def open_dataset(folder: Path) -> Dataset:

@@ -25,11 +25,13 @@ class Rhythm:
         degree: prior edges of a question's subject, the median over training questions.
         age: units back to the N-th latest of them, the median over those that have so many; None where none has.
         start: ticks; by then one training fact in fifty has happened, so that later questions have a history.
+        before: the share of the training facts before that: 0 where it is the first time.
     """
 
     degree: int
     age: float | None
     start: int
+    before: float
 
     @property
     def n(self) -> int:
@@ -48,7 +50,7 @@ class Rhythm:
 
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""
-        unit = calendar.unit.value
+        unit, first = calendar.unit.value, calendar.format(self.start)
         if self.age is None:
             reach = f"no question's subject has {self.n} prior facts"
         else:
@@ -56,7 +58,9 @@ class Rhythm:
         return (
             f"a typical question's subject has {self.degree} prior facts: n = {self.n}, k = {self.k}",
             f"{reach}: time_scale = {self.time_scale:g} {unit}s",
-            f"2 % of the training facts lie before {calendar.format(self.start)}: training starts there",
+            f"{100 * self.before:.2g} % of the training facts lie before {first}: training starts there"
+            if self.before
+            else f"training starts with the first fact, of {first}",
         )
 
     @staticmethod
@@ -79,4 +83,5 @@ class Rhythm:
         if len(enough):
             edge_time = history.edges(stop[enough] - size).time
             age = float((queries.time[enough] - edge_time).median()) / dataset.calendar.ticks_per_unit
-        return Rhythm(degree, age, int(np.quantile(train.time, 0.02, method="lower")))
+        first = int(np.quantile(train.time, 0.02, method="lower"))
+        return Rhythm(degree, age, first, float((train.time < first).mean()))
