@@ -146,6 +146,20 @@ def test_what_is_not_there_is_said(checkout: Path) -> None:
         paper.aggregation_rows(checkout)
 
 
+def test_what_is_not_run_is_named(checkout: Path) -> None:
+    """Static is not run on YAGO; then nothing on a third dataset, nor a setting of the text's."""
+    assert paper_pages.not_run(checkout) == "Trainings that are not run yet: `xerte-static` on yago."
+    write(checkout, "icews18", "xerte-paper", [])
+    write(checkout, "icews14", "xerte-text-clock", [], 'set = { clock = "absolute" }\n')
+    assert paper_pages.not_run(checkout) == (
+        "Trainings that are not run yet: 1 with one setting of `xerte-text` on icews14; all on icews18; "
+        "`xerte-static` on yago."
+    )
+    for file in ("icews18/xerte-paper", "icews14/xerte-text-clock", "yago/xerte-static"):
+        (checkout / "experiments" / f"{file}.toml").unlink()
+    assert paper_pages.not_run(checkout) == "Every training has been run."
+
+
 def test_every_report_is_a_command(checkout: Path) -> None:
     body = json.loads(run("report", "sampling", "--root", checkout, "--json")[1])
     assert [row["ours"][0] for row in body] == [37, 43, 39, 40]

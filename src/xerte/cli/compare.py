@@ -29,7 +29,7 @@ def compare(
     """Asks several models the same question and shows their rankings side by side.
 
     A candidate that any of them ranks among its best has its place in every model's ranking; * marks what the
-    dataset says happened.
+    dataset says happened. A model that learns must have been trained: `xerte train icews14 --model tntcomplex`.
 
     \b
     xerte compare icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --models recurrence tntcomplex icews14-paper

@@ -11,7 +11,7 @@ from xerte.experiment.trace import Trace
 
 PAPER = "xerte-paper"
 FILTERS = ("time-aware", "static", "raw")
-_TEXT = "xerte-text"
+TEXT = "xerte-text"
 _UPDATES = {"with reverse update": PAPER, "without": "xerte-no-reverse"}
 
 
@@ -93,10 +93,10 @@ def table_1_rows(root: Path) -> list[Row]:
 
 def text_rows(root: Path) -> list[Row]:
     """ICEWS14 as run, as written, and as run with one thing as written."""
-    names = [one.name for one in experiments(root) if one.dataset == "icews14" and one.name.startswith(f"{_TEXT}-")]
+    names = [one.name for one in experiments(root) if one.dataset == "icews14" and one.name.startswith(f"{TEXT}-")]
     rows = [
         _row(root, "icews14", PAPER, "as run", "time-aware"),
-        _row(root, "icews14", _TEXT, "as written", "time-aware"),
+        _row(root, "icews14", TEXT, "as written", "time-aware"),
     ]
     for name in names:
         ((setting, value),) = _find(root, "icews14", name).overrides.items()

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from xerte.experiment import misses
-from xerte.experiment.definition import HEADINGS, METRICS, WORST, Values
+from xerte.experiment.definition import DATASETS, HEADINGS, METRICS, WORST, Values, experiments
 from xerte.experiment.figures import FOLDER, figures
 from xerte.experiment.paper import (
+    TEXT,
     Row,
     aggregation_rows,
     sampling_rows,
@@ -40,6 +41,21 @@ def table_1(root: Path) -> str:
 def missed(root: Path) -> str:
     """Where a run of xERTE lies further below the paper than it may."""
     return misses.markdown(root, ("xerte",))
+
+
+def not_run(root: Path) -> str:
+    """The trainings that no trace tells of yet, dataset by dataset, in a sentence."""
+    told, every = [], experiments(root)
+    for dataset in DATASETS:
+        mine = [one for one in every if one.dataset == dataset]
+        names = [one.name for one in mine if not one.seeds]
+        if not names:
+            continue
+        single = [name for name in names if name.startswith(f"{TEXT}-")]
+        listed = [f"`{name}`" for name in names if name not in single]
+        listed += [f"{len(single)} with one setting of `{TEXT}`"] * bool(single)
+        told.append(f"{'all' if len(names) == len(mine) else ', '.join(listed)} on {dataset}")
+    return f"Trainings that are not run yet: {'; '.join(told)}." if told else "Every training has been run."
 
 
 def text(root: Path) -> str:
@@ -144,6 +160,7 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "paper-ablation-update": update,
     "paper-ablation-variants": encoding_and_aggregation,
     "paper-misses": missed,
+    "paper-not-run": not_run,
     "paper-sampling": sampling,
     "paper-table": table_1,
     "paper-text": text,
