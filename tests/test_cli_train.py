@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from xerte.cli import app
 from xerte.cli.train import training_bar
 from xerte.data import store
 from xerte.errors import CheckpointError, InputError
+from xerte.experiment import saved
 from xerte.experiment.trace import Trace
 from xerte.experiment.train import Progress
 from xerte.training.checkpoint import read_facts
@@ -75,7 +77,7 @@ def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: P
     lines = ok("train", mine, *TINY).splitlines()
     assert "prior facts: n = " in lines[0]
     assert "time_scale = " in lines[1]
-    assert "training starts there" in lines[2]
+    assert lines[2] == "training starts with the first fact, of 1"
     assert lines[3].startswith("set by you: dims = [4, 4], ")
     assert lines[4].startswith("epoch 1: loss ")
     assert lines[5].startswith("epoch 2: loss ")
@@ -201,6 +203,35 @@ def test_a_folder_needs_no_dataset_in_python(mine: str, trained: Path, tmp_path:
         Model.load("recurrence")
 
 
+def test_close_names_of_models_are_suggested(mine: str, trained: Path, tmp_path: Path, own_home: Path) -> None:
+    trained.parent.joinpath("runs").mkdir()
+    trained.rename(tmp_path / "runs" / "mine-auto")
+    shutil.copytree(tmp_path / "runs" / "mine-auto", own_home / "models" / "kept-long-ago")
+    for name, close in (
+        ("mine-auot", "runs/mine-auto"),
+        ("runs/mine-aut", "runs/mine-auto"),
+        ("kept-lon-ago", "kept-long-ago"),
+        ("recurence", "recurrence"),
+    ):
+        sentence = f"no model is called {name}: did you mean {close}?"
+        assert mistake("evaluate", mine, "--model", name) == sentence
+        with pytest.raises(InputError, match=re.escape(sentence)):
+            Model.load(name)
+    far = mistake("evaluate", mine, "--model", "zzz")
+    assert far.startswith("no model is called zzz: known are xerte, recurrence, ")
+    assert re.search(r", re-net, .*kept-long-ago.* and folders of trained models$", far)
+    with pytest.raises(InputError, match=r"recurrence is a kind of model, .* name the dataset it is to answer about"):
+        Model.load("recurrence")
+
+
+def test_the_models_of_a_clone_are_suggested(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "clone" / "icews14-paper").mkdir(parents=True)
+    (tmp_path / "clone" / "icews14-paper" / "state.json").touch()
+    monkeypatch.setattr(saved, "PRETRAINED", tmp_path / "clone")
+    why = mistake("evaluate", mine, "--model", "icews14-papper")
+    assert why == "no model is called icews14-papper: did you mean icews14-paper?"
+
+
 def test_a_wrong_device_is_one_sentence(mine: str, trained: Path, tmp_path: Path) -> None:
     for device in ("gpu", "cuda:99", "meta", "cpu:3", "", "mps"):
         sentence = f"there is no device {device} here: choose cpu or auto"
@@ -218,6 +249,17 @@ def test_wrong_folders_and_datasets_are_one_sentence(mine: str, trained: Path, t
     sentence = f"the model in {trained} was trained on mine: the entities of other are not the same"
     assert mistake("evaluate", "other", "--model", trained) == sentence
     assert mistake("forecast", "other", "Ann", "visits", "60", "--model", trained) == sentence
+    ok("data", "import", tmp_path / "other.csv", "--name", mine, "--replace")
+    assert mistake("evaluate", mine, "--model", trained) == (
+        f"mine has changed since the model in {trained} was trained on it (other entities): train it anew, into "
+        "another folder or after removing this one"
+    )
+    assert mistake("train", mine, *TINY, "--out", trained) == (
+        f"{trained} holds another training (mine has changed since): choose another folder or remove it"
+    )
+    assert mistake("train", "other", *TINY, "--out", trained) == (
+        f"{trained} holds another training (it learned from mine, not from other): choose another folder or remove it"
+    )
     (trained / "state.json").write_text("{")
     assert "is damaged or was not written by xerte" in mistake("evaluate", mine, "--model", trained)
 

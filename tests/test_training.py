@@ -305,12 +305,16 @@ def test_a_setting_younger_than_the_training_had_its_default(world: Dataset, tmp
 def test_another_dataset_in_the_same_folder_is_refused(world: Dataset, tmp_path: Path) -> None:
     run(world, tmp_path, until=stop_after(2))
     other = replace(world, facts=replace(world.facts, object=world.facts.object[::-1].copy()))
-    with pytest.raises(CheckpointError, match="data is"):  # same names, other facts
+    with pytest.raises(
+        CheckpointError, match=r"holds another training \(world has changed since\): choose another folder or remove it"
+    ):  # same names, other facts
         run(other, tmp_path)
     sizes = (world.sizes[0] - 1, world.sizes[1] + 1, world.sizes[2])
-    with pytest.raises(CheckpointError, match="data is"):  # same facts, cut elsewhere
+    with pytest.raises(
+        CheckpointError, match=r"holds another training \(world has changed since\): choose another folder or remove it"
+    ):  # same facts, cut elsewhere
         run(replace(world, sizes=sizes), tmp_path)
-    with pytest.raises(CheckpointError, match=r"dataset\.name is world there, elsewhere here"):
+    with pytest.raises(CheckpointError, match="it learned from world, not from elsewhere"):
         run(replace(world, name="elsewhere"), tmp_path)
 
 

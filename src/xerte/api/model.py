@@ -22,8 +22,8 @@ from xerte.evaluation.evaluate import batch_size_for
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device, one_thread
-from xerte.experiment.opening import make
-from xerte.experiment.saved import changed_since_training, dataset_of, find_model, refuse_other_dataset, save_model
+from xerte.experiment.opening import make, trained_on
+from xerte.experiment.saved import changed_since_training, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, cost, device_name, versions
 from xerte.forecaster import Forecaster, Queries
 from xerte.graph.growth import Growth
@@ -75,10 +75,8 @@ class Model:
 
         Without a dataset, a saved model is given the one it was trained on.
         """
-        if dataset is None and (found := find_model(name)):
-            dataset = dataset_of(found)
         if dataset is None:
-            raise InputError(f"{name} is no folder of a saved model: name the dataset it is to answer about")
+            dataset = trained_on(str(name))
         data = load(dataset) if isinstance(dataset, str) else dataset
         started = perf_counter()
         forecaster, facts = make(str(name), data, choose_device(device))

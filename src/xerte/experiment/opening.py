@@ -1,5 +1,6 @@
 """A model by its name or folder, ready to answer."""
 
+import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,10 @@ import torch
 
 from xerte.baselines.frame import Frame
 from xerte.data.dataset import Dataset
-from xerte.errors import CheckpointError, InputError
+from xerte.errors import CheckpointError, InputError, XerteError
 from xerte.experiment.preset import fit
-from xerte.experiment.registry import MODELS, default_preset, entry, learner
-from xerte.experiment.saved import find_model, is_model, load_model
+from xerte.experiment.registry import MODELS, default_preset, learner
+from xerte.experiment.saved import dataset_of, find_model, is_model, load_model, models_in, saved_names
 from xerte.forecaster import Forecaster
 
 RUNS = Path("runs")
@@ -29,7 +30,6 @@ def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster,
         InputError: no model has this name, or it does not fit the dataset, or is not trained yet.
         CheckpointError: the folder's model is damaged or belongs to another dataset.
     """
-    folder = Path(name)
     found = find_model(name)
     if found is None and name in MODELS and MODELS[name].learns:
         found = _trained(name, dataset)
@@ -37,13 +37,45 @@ def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster,
         model, facts = load_model(found, dataset)
         forecaster: Forecaster = model.to(device)  # type: ignore[assignment]  # a module is checked by what it does
         return forecaster, facts
-    if name not in MODELS and is_model(folder / "checkpoint"):
-        raise CheckpointError(f"training in {folder} was interrupted: the same `xerte train` again finishes it")
-    if name not in MODELS and folder.is_dir():
-        raise CheckpointError(f"{folder} holds no saved model")
-    ready = entry(name).make
+    if name not in MODELS:
+        raise _absent(name)
+    ready = MODELS[name].make
     assert ready is not None
     return ready(dataset), {}
+
+
+def trained_on(name: str) -> str:
+    """The name of the dataset that the saved model of this name or folder was trained on.
+
+    Raises:
+        InputError: no saved model has this name; the closest names are suggested.
+        CheckpointError: the folder is damaged or holds no finished model.
+    """
+    if found := find_model(name):
+        return dataset_of(found)
+    if name in MODELS:
+        raise InputError(
+            f"{name} is a kind of model, which any dataset may have: name the dataset it is to answer about"
+        )
+    raise _absent(name)
+
+
+def _absent(name: str) -> XerteError:
+    """Why there is no model of this name: its training was interrupted, it is another folder, or nothing is."""
+    folder = Path(name)
+    if is_model(folder / "checkpoint"):
+        return CheckpointError(f"training in {folder} was interrupted: the same `xerte train` again finishes it")
+    if folder.is_dir():
+        return CheckpointError(f"{folder} holds no saved model")
+    known = {place.name: str(place) for place in models_in(RUNS)} | {
+        saved: saved for saved in (*saved_names(), *MODELS)
+    }
+    close = difflib.get_close_matches(folder.name.casefold(), known, n=2)
+    if close:
+        hint = f"did you mean {' or '.join(known[match] for match in close)}?"
+    else:
+        hint = f"known are {', '.join((*MODELS, *saved_names()))} and folders of trained models"
+    return InputError(f"no model is called {name}: {hint}")
 
 
 def with_settings(forecaster: Forecaster, dataset: Dataset, changes: Mapping[str, Any]) -> Forecaster:

@@ -103,9 +103,14 @@ def refuse_other_dataset(facts: Mapping[str, Any], dataset: Dataset, model: str 
     }
     for part, value in here.items():
         if trained_on.get(part) != value:
+            what = part.replace("_", " ")
+            if trained_on.get("name") == dataset.name:
+                raise CheckpointError(
+                    f"{dataset.name} has changed since {model} was trained on it (other {what}): train it anew, into "
+                    "another folder or after removing this one"
+                )
             raise CheckpointError(
-                f"{model} was trained on {trained_on.get('name')}: the {part.replace('_', ' ')} of {dataset.name} "
-                "are not the same"
+                f"{model} was trained on {trained_on.get('name')}: the {what} of {dataset.name} are not the same"
             )
 
 
@@ -116,8 +121,22 @@ def changed_since_training(facts: Mapping[str, Any], dataset: Dataset) -> bool:
 
 def find_model(name: str | Path) -> Path | None:
     """The folder of a saved model: the folder itself, or one of that name among the models at home or in a clone."""
-    places = (Path(name), home_folder() / "models" / name, PRETRAINED / name)
+    places = (Path(name), *(shelf / name for shelf in _shelves()))
     return next((place for place in places if is_model(place)), None)
+
+
+def saved_names() -> list[str]:
+    """The names by which `find_model` knows models at home and in a clone."""
+    return sorted({folder.name for shelf in _shelves() for folder in models_in(shelf)})
+
+
+def models_in(folder: Path) -> list[Path]:
+    """The saved models right inside a folder, which need not be there."""
+    return sorted(place for place in folder.iterdir() if is_model(place)) if folder.is_dir() else []
+
+
+def _shelves() -> tuple[Path, Path]:
+    return home_folder() / "models", PRETRAINED
 
 
 def load_model(folder: Path, dataset: Dataset) -> tuple[nn.Module, dict[str, Any]]:

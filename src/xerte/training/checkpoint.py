@@ -23,6 +23,7 @@ from xerte.errors import CheckpointError
 FORMAT = "xerte state 1"
 STATE = "state.json"
 _LARGEST_STATE = 1 << 24
+_OF_DATA = ("dataset", "data")
 _NO_DEFAULTS: Mapping[str, Mapping[str, Any]] = {}
 _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
 _UNFINISHED = re.compile(rf"({_FILE.pattern}|{re.escape(STATE)})\.[0-9]+\.part")
@@ -137,8 +138,16 @@ def refuse_other(
     for name, value in expected.items():
         there = facts.get(name)
         other = _difference(name, {**defaults.get(name, {}), **there} if isinstance(there, dict) else there, value)
+        if other and name in _OF_DATA:
+            other = _other_data(facts.get("dataset"), expected.get("dataset"))
         if other:
             raise CheckpointError(f"{folder} holds another training ({other}): choose another folder or remove it")
+
+
+def _other_data(there: Any, here: Any) -> str:
+    """How the data of two trainings differ, in names: their hashes tell a reader nothing."""
+    before, now = (data.get("name") if isinstance(data, dict) else None for data in (there, here))
+    return f"{now or 'its dataset'} has changed since" if before == now else f"it learned from {before}, not from {now}"
 
 
 def _difference(name: str, there: Any, here: Any) -> str:
