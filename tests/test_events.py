@@ -280,11 +280,12 @@ def test_where_every_row_is_bad_the_first_tells_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_white_space_around_a_name_makes_no_second_one(tmp_path: Path, kind: str) -> None:
     rows = [("Ada Lund", "visits", "Oslo", "2014-01-01"), (" Ada Lund\u00a0", "visits", "Oslo", "2014-01-01"),
-            ("\tAda Lund", " visits", "Oslo", "2014-01-02")]  # fmt: skip
-    log = read_events(write_rows(tmp_path / f"e.{kind}", rows), keep=["subject"])
+            ("\tAda Lund", " visits", "Oslo", "2014-01-02"), ("Ada Lund", "visits", " ", "2014-01-03")]  # fmt: skip
+    log = read_events(write_rows(tmp_path / f"e.{kind}", rows), keep=["subject"], bad_rows="skip")
     assert (list(log.entities), list(log.relations)) == (["Ada Lund", "Oslo"], ["visits"])
     assert [row[3] for row in named(log)] == ["2014-01-01", "2014-01-02"]
     assert (log.report.duplicates, list(log.extras["subject"])) == (1, ["Ada Lund", "\tAda Lund"])
+    assert log.report.rows_skipped == 1  # a blank is no name
     assert [finding.text for finding in log.report.findings] == ["white space around 3 names was left out"]
 
 

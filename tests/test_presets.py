@@ -310,6 +310,10 @@ def test_age_counts_units_not_ticks() -> None:
     hours = Calendar(Tick.HOUR, "2024-01-01", Tick.DAY, 24)
     rhythm = Rhythm.of(dataset_of([(0, 0, 1, 24 * day) for day in range(100)], 2, hours))
     assert (rhythm.age, rhythm.time_scale, rhythm.start) == (15.0, 3.75, 24)  # rank 1.98 of 100 facts
+    assert Rhythm(1, 1.0, 0, 0.0).lines(hours)[:2] == (
+        "a typical question's subject has 1 prior fact: n = 5, k = 20",
+        "the latest 5 of them reach back 1 day: time_scale = 1 day",
+    )
     assert rhythm.lines(hours)[2] == "1 % of the training facts lie before 2024-01-02: training starts there"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.data.words import counted
 from xerte.types import Split
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def faithfulness(
         print_json(found.to_json())
         return
     print_text(
-        f"{chosen.name} on {chosen.dataset.name}, {split.value}: {found.correct} questions answered right, out of "
-        f"{found.looked_at} asked ({found.seconds:.0f} s)"
+        f"{chosen.name} on {chosen.dataset.name}, {split.value}: {counted(found.correct, 'question')} answered right, "
+        f"out of {found.looked_at} asked ({found.seconds:.0f} s)"
     )
     _print_curves(found)
     if by_relation:

@@ -41,9 +41,10 @@ def _gap(dataset: Dataset) -> list[Finding]:
     at = int(gaps.argmax())
     calendar = dataset.calendar
     units = int(gaps[at]) // calendar.ticks_per_unit
+    long = counted(units, calendar.unit.value)
     after = int((dataset.facts.time > times[at]).sum())
     text = (
-        f"nothing happens for {units} {calendar.unit.value}s between {calendar.format(int(times[at]))} and "
+        f"nothing happens for {long} between {calendar.format(int(times[at]))} and "
         f"{calendar.format(int(times[at + 1]))}; {counted(after)} after that"
     )
     return [Finding("gap", units, text)]

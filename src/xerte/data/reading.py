@@ -201,12 +201,19 @@ def _number_names(con: "DuckDBPyConnection", table: str, names: str) -> tuple[li
         The names without such blanks, in the order of their ids, and how many were written with some.
     """
     con.execute(
-        f"""CREATE OR REPLACE TABLE {table} AS
-        SELECT name, own, (dense_rank() OVER (ORDER BY own) - 1)::INTEGER AS id
-        FROM (SELECT name, {_trimmed("name")} AS own FROM ({names})) WHERE own <> ''"""
+        f"""CREATE OR REPLACE TABLE {table} AS SELECT name, (row_number() OVER (ORDER BY name) - 1)::INTEGER AS id
+        FROM ({names}) WHERE name IS NOT NULL"""
     )
-    found = [name for (name,) in con.execute(f"SELECT own FROM {table} GROUP BY own, id ORDER BY id").fetchall()]
-    return found, _count(con, f"{table} WHERE name <> own")
+    found = [name for (name,) in con.execute(f"SELECT name FROM {table} ORDER BY id").fetchall()]
+    around = [name for name in found if name != name.strip()]
+    if around:  # seldom, and trim is slow
+        con.execute(
+            f"""CREATE OR REPLACE TABLE {table} AS
+            SELECT name, (dense_rank() OVER (ORDER BY {_trimmed("name")}) - 1)::INTEGER AS id
+            FROM {table} WHERE {_trimmed("name")} <> ''"""
+        )
+        found = sorted({name.strip() for name in found} - {""}, key=str.encode)
+    return found, sum(bool(name.strip()) for name in around)
 
 
 def _trimmed(name: str) -> str:

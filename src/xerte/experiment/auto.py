@@ -7,6 +7,7 @@ import torch
 
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
+from xerte.data.words import counted
 from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
 from xerte.forecaster import Queries
@@ -50,14 +51,14 @@ class Rhythm:
 
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""
-        unit, first = calendar.unit.value, calendar.format(self.start)
+        first = calendar.format(self.start)
         if self.age is None:
             reach = f"no question's subject has {self.n} prior facts"
         else:
-            reach = f"the latest {self.n} of them reach back {self.age:g} {unit}s"
+            reach = f"the latest {self.n} of them reach back {_units(self.age, calendar)}"
         return (
-            f"a typical question's subject has {self.degree} prior facts: n = {self.n}, k = {self.k}",
-            f"{reach}: time_scale = {self.time_scale:g} {unit}s",
+            f"a typical question's subject has {counted(self.degree, 'prior fact')}: n = {self.n}, k = {self.k}",
+            f"{reach}: time_scale = {_units(self.time_scale, calendar)}",
             f"{100 * self.before:.2g} % of the training facts lie before {first}: training starts there"
             if self.before
             else f"training starts with the first fact, of {first}",
@@ -85,3 +86,7 @@ class Rhythm:
             age = float((queries.time[enough] - edge_time).median()) / dataset.calendar.ticks_per_unit
         first = int(np.quantile(train.time, 0.02, method="lower"))
         return Rhythm(degree, age, first, float((train.time < first).mean()))
+
+
+def _units(number: float, calendar: Calendar) -> str:
+    return f"{number:g} {calendar.unit.value}{'' if number == 1 else 's'}"
