@@ -17,6 +17,7 @@ from xerte.api.explain import Explainer
 from xerte.api.forecast import UNKNOWN, Answer, Asked, Forecast, Question, Time, is_many, named, refuse_bad_top
 from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
+from xerte.data.words import counted
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import batch_size_for
 from xerte.evaluation.evaluate import evaluate as judge
@@ -303,10 +304,8 @@ class Model:
             if not relation_seen[relation]:
                 lines.append(f"{data.relations[relation]} is in no training fact")
             if time > last + calendar.ticks_per_unit:
-                away = (time - last) // calendar.ticks_per_unit
-                lines.append(
-                    f"the history ends at {calendar.format(last)}, {away} {calendar.unit}s before the question"
-                )
+                away = counted((time - last) // calendar.ticks_per_unit, calendar.unit.value)
+                lines.append(f"the history ends at {calendar.format(last)}, {away} before the question")
             notes.append(tuple(lines))
         return notes
 
