@@ -260,6 +260,14 @@ def test_what_a_reader_should_know_goes_with_the_explanation(model: Model) -> No
     assert told.to_json()["notes"] == told.picture["notes"] == list(forecast.notes)
 
 
+def test_evidence_as_a_table(model: Model) -> None:
+    told = model.forecast(*ASKED).explain()
+    table = told.to_dataframe()
+    assert list(table.columns) == ["subject", "relation", "object", "time", "share", "sentence"]
+    assert table.to_dict("records") == told.to_json()["evidence"]
+    assert len(table) == len(told.evidence) > 1
+
+
 def test_missing_extras_are_named(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     told = model.forecast(*ASKED).explain()
     monkeypatch.setitem(sys.modules, "networkx", None)
