@@ -18,6 +18,7 @@ from xerte.bench import segments
 from xerte.errors import InputError
 from xerte.experiment import faithfulness_pages, gallery_pages, paper_pages, pretrained_pages, time_study_pages
 from xerte.experiment.definition import METRICS, experiments
+from xerte.experiment.markdown import line
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
 from xerte.experiment.report import markdown as baselines_tables
@@ -99,7 +100,7 @@ def runs_table(root: Path) -> str:
         seconds = f"{sum(trace.seconds.values()) + training:.0f}"
         commit = trace.commit[:10] + ("+changes" if trace.commit.endswith("+changes") else "")
         cells = (path.name, f"`{trace.command}`", f"{trace.queries:,}", seconds, trace.device, commit)
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(line(cells))
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from xerte.bench.growth import Growth
 from xerte.bench.record import Machine, Record, newest
 from xerte.bench.tables import COLUMNS, GROWTH_COLUMNS, STAGE_COLUMNS, growth_rows, job_rows, stage_rows
+from xerte.experiment.markdown import head, line
 
 GROWTH = Path("results") / "bench" / "growth.json"
 _NOTHING = "Nothing has been recorded yet.\n"
@@ -88,8 +89,7 @@ def _where(machine: Machine) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
-    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)])
+    return "\n".join([head(columns), *map(line, rows)])
 
 
 PARTS: dict[str, Callable[[Path], str]] = {"bench-jobs": jobs, "bench-floor": floors, "bench-growth": growth}

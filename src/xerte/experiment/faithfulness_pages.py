@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from xerte.experiment.markdown import line
 from xerte.experiment.trace import Trace
 
 FEWEST = 8
@@ -32,7 +33,7 @@ def summary_table(root: Path) -> str:
             _times(ratio, "mrr"),
             _times(ratio, "change"),
         )
-        lines.append(_line(cells))
+        lines.append(line(cells))
     return "\n".join(lines)
 
 
@@ -49,9 +50,9 @@ def curves_table(root: Path) -> str:
             kept = [f"{curves[name][at]:.3f}" for name in ("kept_score", "kept_score_control")]
             alone = [f"{curves[name][at]:.1f}" for name in ("kept_mrr", "kept_mrr_control")]
             name = trace.dataset if at == 0 else ""
-            lines.append(_line((name, k, curves["questions"][at], *fall, *first, *kept, *alone)))
+            lines.append(line((name, k, curves["questions"][at], *fall, *first, *kept, *alone)))
         areas = [f"{curves['areas'][name]:.3f}" for name in ("score_fall", "score_fall_control")]
-        lines.append(_line(("", "area", "", *areas, *[""] * 6)))
+        lines.append(line(("", "area", "", *areas, *[""] * 6)))
     return "\n".join(lines)
 
 
@@ -67,7 +68,7 @@ def relations_table(root: Path) -> str:
                 continue
             score = [f"{areas[one]:.3f}" for one in ("score_fall", "score_fall_control")]
             mrr = [f"{areas[one]:.1f}" for one in ("mrr_fall", "mrr_fall_control")]
-            lines.append(_line((name, relation, max(curves["questions"]), *score, *mrr)))
+            lines.append(line((name, relation, max(curves["questions"]), *score, *mrr)))
             name = ""
     return "\n".join(lines)
 
@@ -82,7 +83,7 @@ def stability_table(root: Path) -> str:
         told = [f"{same[name]:.1f}" for name in ("first", "same_best", "overlap", "shares")]
         matched = f"{controls['matched']:,} of {controls['facts']:,}"
         where = f"{100 * controls['same_entity'] / max(1, controls['matched']):.1f} %"
-        lines.append(_line((trace.dataset, *told, matched, where, f"{controls['median_units_apart']:.0f}")))
+        lines.append(line((trace.dataset, *told, matched, where, f"{controls['median_units_apart']:.0f}")))
     return "\n".join(lines)
 
 
@@ -103,7 +104,7 @@ def causes_table(root: Path) -> str:
         rest = f"{group['all_found'][-1]:.1f}", f"{group['decoy_first']:.1f}", *falls
         blamed = sorted(group["blamed"].items(), key=lambda pair: -pair[1])
         told = ", ".join(f"{kind} {share:.0f} %" for kind, share in blamed if share >= 1)
-        lines.append(_line((name, group["questions"], *recall, goal, *rest, told)))
+        lines.append(line((name, group["questions"], *recall, goal, *rest, told)))
     return "\n".join(lines)
 
 
@@ -113,16 +114,12 @@ def runs_table(root: Path) -> str:
     for trace in _traces(root):
         seconds = f"{sum(trace.seconds.values()):.0f}"
         cells = (trace.dataset, f"`{trace.command}`", trace.queries, trace.details["looked_at"], seconds)
-        lines.append(_line((*cells, trace.device, trace.commit[:10])))
+        lines.append(line((*cells, trace.device, trace.commit[:10])))
     return "\n".join(lines)
 
 
 def _traces(root: Path) -> Iterator[Trace]:
     return (Trace.read(path) for path in sorted(root.glob("results/faithfulness/*.json")))
-
-
-def _line(cells: tuple[object, ...]) -> str:
-    return f"| {' | '.join(str(cell) for cell in cells)} |"
 
 
 def _times(ratio: dict[str, Any], name: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from xerte.experiment.markdown import line
 from xerte.files import read_json
 
 FORMAT = "xerte gallery 1"
@@ -22,7 +23,7 @@ def workflow(root: Path) -> str:
     for stage in exhibit["stages"]:
         where = "; ".join(f"{entity}, {time}: {share:.1%}" for entity, time, share in stage["attended"])
         cells = (stage["step"], stage["seen"] or "", stage["kept"] or "", stage["nodes"], where)
-        lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
+        lines.append(line(cells))
     return "\n".join(lines)
 
 

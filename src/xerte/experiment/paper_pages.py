@@ -6,6 +6,7 @@ from pathlib import Path
 from xerte.experiment import misses
 from xerte.experiment.definition import DATASETS, HEADINGS, METRICS, WORST, Values, experiments
 from xerte.experiment.figures import FOLDER, figures
+from xerte.experiment.markdown import head, line
 from xerte.experiment.paper import (
     TEXT,
     Row,
@@ -27,14 +28,14 @@ NOT_RUN = "not run yet"
 def table_1(root: Path) -> str:
     """xERTE's row of Table 1, and what each difference of the text is worth."""
     rows = table_1_rows(root)
-    lines = [_head(("dataset", "filter", "", *HEADINGS, WORST, *COST), 3)]
+    lines = [head(("dataset", "filter", "", *HEADINGS, WORST, *COST), 3)]
     for row in rows:
         name = row.dataset if row.how == "time-aware" else ""
         if row.published is not None:
-            lines.append(_line((name, row.how, "paper", *_numbers(row.published), "", *[""] * len(COST))))
+            lines.append(line((name, row.how, "paper", *_numbers(row.published), "", *[""] * len(COST))))
         label = f"ours, {row.runs} seed{'s' * (row.runs > 1)}" if row.runs else "ours"
         first = "" if row.published is not None else row.how
-        lines.append(_line(("", first, label, *_ours(row), _gap(row.difference), *_cost(row.cost))))
+        lines.append(line(("", first, label, *_ours(row), _gap(row.difference), *_cost(row.cost))))
     return "\n".join(lines)
 
 
@@ -61,21 +62,21 @@ def not_run(root: Path) -> str:
 def text(root: Path) -> str:
     """As run against as written: MRR and Hits, time-aware, and the difference to the first row."""
     rows = text_rows(root)
-    base, lines = rows[0].ours, [_head(("ICEWS14", *HEADINGS, "MRR against as run", *COST))]
+    base, lines = rows[0].ours, [head(("ICEWS14", *HEADINGS, "MRR against as run", *COST))]
     for row in rows:
         worth = row.ours[0] - base[0] if row.ours is not None and base is not None else None
         gap = "" if row is rows[0] else _gap(worth)
-        lines.append(_line((row.label, *_ours(row), gap, *_cost(row.cost))))
+        lines.append(line((row.label, *_ours(row), gap, *_cost(row.cost))))
     return "\n".join(lines)
 
 
 def sampling(root: Path) -> str:
     """The sampling strategies."""
-    lines = [_head(("strategy", "", *HEADINGS, WORST, *COST), 2)]
+    lines = [head(("strategy", "", *HEADINGS, WORST, *COST), 2)]
     for row in sampling_rows(root):
         assert row.published is not None
-        lines.append(_line((row.label, "paper", *_numbers(row.published), "", *[""] * len(COST))))
-        lines.append(_line(("", "ours", *_ours(row), _gap(row.difference), *_cost(row.cost))))
+        lines.append(line((row.label, "paper", *_numbers(row.published), "", *[""] * len(COST))))
+        lines.append(line(("", "ours", *_ours(row), _gap(row.difference), *_cost(row.cost))))
     return _with_figures(root, lines, ("sampling",))
 
 
@@ -83,14 +84,14 @@ def update(root: Path) -> str:
     """(a, b)."""
     rows = update_rows(root)
     lines = [_variants("update", rows), ""]
-    lines.append(_head(("update", "nodes in the graph", "questions", "Hits@1", "Hits@10"), 2))
+    lines.append(head(("update", "nodes in the graph", "questions", "Hits@1", "Hits@10"), 2))
     for row, (label, parts) in zip(rows, update_parts(root).items(), strict=True):
         for at, part in enumerate(parts):
             size = f"{part.first} – {part.last}"
             hits = (f"{part.hits_1:.2f}", f"{part.hits_10:.2f}")
-            lines.append(_line(("" if at else f"{label}, seed {part.seed}", size, f"{part.questions:,}", *hits)))
+            lines.append(line(("" if at else f"{label}, seed {part.seed}", size, f"{part.questions:,}", *hits)))
         if not parts:
-            lines.append(_line((label, row.missing, "", "", "")))
+            lines.append(line((label, row.missing, "", "", "")))
     return _with_figures(root, lines, ("update",))
 
 
@@ -102,10 +103,10 @@ def encoding_and_aggregation(root: Path) -> str:
 
 def steps(root: Path) -> str:
     """(e) and (f)."""
-    lines = [_head(("L", "seconds, test split", *HEADINGS, *COST))]
+    lines = [head(("L", "seconds, test split", *HEADINGS, *COST))]
     for one in step_rows(root):
         seconds = NOT_RUN if one.seconds is None else f"{one.seconds:.2f}"
-        lines.append(_line((str(one.steps), seconds, *_ours(one.row), *_cost(one.row.cost))))
+        lines.append(line((str(one.steps), seconds, *_ours(one.row), *_cost(one.row.cost))))
     return _with_figures(root, lines, ("steps",))
 
 
@@ -119,8 +120,8 @@ def _with_figures(root: Path, lines: Sequence[str], names: Sequence[str]) -> str
 
 
 def _variants(heading: str, rows: Iterable[Row]) -> str:
-    lines = [_head((heading, *HEADINGS, *COST))]
-    return "\n".join([*lines, *(_line((row.label, *_ours(row), *_cost(row.cost))) for row in rows)])
+    lines = [head((heading, *HEADINGS, *COST))]
+    return "\n".join([*lines, *(line((row.label, *_ours(row), *_cost(row.cost))) for row in rows)])
 
 
 def _ours(row: Row) -> tuple[str, ...]:
@@ -145,14 +146,6 @@ def _cost(cost: Cost | None) -> tuple[str, ...]:
     count = "" if cost.parameters is None else f"{cost.parameters:,}"
     peak = "" if cost.peak_mib is None else f"{cost.peak_mib:,}"
     return count, f"{cost.epoch_seconds:.1f}", f"{cost.queries_per_second:,.0f}", peak, cost.device
-
-
-def _head(columns: Sequence[str], left: int = 1) -> str:
-    return f"{_line(columns)}\n|{'---|' * left}{'--:|' * (len(columns) - left)}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 PARTS: dict[str, Callable[[Path], str]] = {
