@@ -308,7 +308,12 @@ def test_traces_come_back_and_others_are_refused(small: Dataset, tmp_path: Path)
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(InputError, match="not a trace of a run"):
         Trace.read(tmp_path / "bad.json")
+
+
+def test_a_copy_of_the_source_is_told_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert commit() == "" or len(commit().removesuffix("+changes")) == 40
+    monkeypatch.setenv("XERTE_COMMIT", "told")
+    assert commit() == "told"
 
 
 def untrained(dataset: Dataset) -> Model:

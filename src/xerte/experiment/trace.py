@@ -93,14 +93,14 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit this source is at, "+changes" behind it where files differ from it.
+    """What $XERTE_COMMIT says, for a copy of the source; else the commit of the checkout this source is in.
 
-    Outside a checkout it is what $XERTE_COMMIT says, or empty.
+    "+changes" stands behind it where files differ from it. It is empty where neither is there.
     """
     source = Path(__file__).parent
     git = shutil.which("git")
     told = os.environ.get("XERTE_COMMIT", "")
-    if git is None:
+    if told or git is None:
         return told
 
     def ask(*arguments: str) -> str | None:
@@ -109,6 +109,4 @@ def commit() -> str:
         return answer.stdout.strip() if answer.returncode == 0 else None
 
     head = ask("rev-parse", "HEAD")
-    if not head:
-        return told
-    return head + ("+changes" if ask("status", "--porcelain", "--", "..") else "")
+    return head + ("+changes" if ask("status", "--porcelain", "--", "..") else "") if head else ""
