@@ -18,7 +18,7 @@ from xerte.data.published import BENCHMARKS
 from xerte.errors import CheckpointError, InputError
 from xerte.experiment.definition import experiments
 from xerte.experiment.registry import learner
-from xerte.experiment.report import costs, markdown, on_the_world, parameters, table_1
+from xerte.experiment.report import costs, markdown, on_the_world, parameters, summary, table_1
 from xerte.experiment.trace import Trace
 from xerte.graph.index import TemporalIndex
 from xerte.training.loop import Trainer, TrainingSettings
@@ -235,6 +235,15 @@ def test_parameters_are_counted_as_they_are_built(checkout: Path) -> None:
     counted = parameters(Trace.read(checkout / "results" / "t.json"))
     assert counted == sum(p.numel() for p in build(kind(dim=3), frame, 0).parameters())
     assert counted == 6 * (7128 + 2 * 460 + 10) + 1
+
+
+def test_the_summary_has_a_column_for_every_benchmark_and_the_best_first(checkout: Path) -> None:
+    assert summary(checkout).splitlines() == [
+        "| MRR | icews14 | icews0515 | icews18 | yago |",
+        "|---|--:|--:|--:|--:|",
+        "| recurrence | 25.00 | – | – | – |",
+        "| transe | 21.00 (20.00) | – | – | – |",
+    ]
 
 
 def test_the_page_is_written_and_then_up_to_date(checkout: Path) -> None:

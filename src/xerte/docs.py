@@ -22,6 +22,7 @@ from xerte.experiment.markdown import line
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
 from xerte.experiment.report import markdown as baselines_tables
+from xerte.experiment.report import summary
 from xerte.experiment.trace import Trace
 from xerte.settings import ModelSettings
 
@@ -208,6 +209,7 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "results": results_table,
     "settings": settings_table,
     "runs": runs_table,
+    "summary": summary,
     **bench_pages.PARTS,
     **faithfulness_pages.PARTS,
     **gallery_pages.PARTS,

@@ -13,6 +13,7 @@ from xerte.data.published import BENCHMARKS
 from xerte.experiment import misses
 from xerte.experiment.definition import DATASETS as DATASETS
 from xerte.experiment.definition import HEADINGS, METRICS, WORST, Experiment, Values, experiments, measured
+from xerte.experiment.markdown import head, line
 from xerte.experiment.registry import MODELS
 from xerte.experiment.trace import Trace
 
@@ -63,7 +64,7 @@ def on_the_world(root: Path) -> list[Line]:
     """Every trace on the embedded world, best first: there the ceiling is known."""
     traces = [Trace.read(path) for path in sorted(root.glob("results/world-*.json"))]
     lines = [Line("world", trace.model, None, means([trace]), 1) for trace in traces if trace.split == "test"]
-    return sorted(lines, key=lambda line: -(line.ours or (0.0,))[0])
+    return sorted(lines, key=lambda one: -(one.ours or (0.0,))[0])
 
 
 @dataclass(frozen=True)
@@ -166,21 +167,44 @@ def markdown(root: Path) -> str:
     return "\n\n".join(part(root) for part in parts)
 
 
+def summary(root: Path) -> str:
+    """Every model's MRR on every benchmark, the paper's in brackets; best first on the first of them."""
+    found: dict[str, dict[str, Line]] = {}
+    for one in table_1(root):
+        if one.ours is not None:
+            found.setdefault(one.name, {})[one.dataset] = one
+    ranked = sorted(found.items(), key=lambda item: -_mrr(item[1].get(DATASETS[0])))
+    lines = [head(("MRR", *DATASETS))]
+    lines += [line((name, *(_beside(on.get(dataset)) for dataset in DATASETS))) for name, on in ranked]
+    return "\n".join(lines)
+
+
+def _mrr(one: Line | None) -> float:
+    return 0.0 if one is None or one.ours is None else one.ours[0]
+
+
+def _beside(one: Line | None) -> str:
+    """Our MRR and, in brackets, the paper's."""
+    if one is None:
+        return "–"
+    return f"{_mrr(one):.2f}" + ("" if one.published is None else f" ({one.published[0]:.2f})")
+
+
 def _table_1_markdown(root: Path) -> str:
     heading = " | ".join(HEADINGS)
     lines = [
         f"| dataset | model | published {heading} | ours {heading} | {WORST} |",
         "|---|---|" + "--:|" * 9,
     ]
-    for line in table_1(root):
-        gap = "–" if line.difference is None else f"{line.difference:+.2f}"
-        lines.append(f"| {line.dataset} | {line.name} | {cells(line.published)} | {cells(line.ours)} | {gap} |")
+    for one in table_1(root):
+        gap = "–" if one.difference is None else f"{one.difference:+.2f}"
+        lines.append(f"| {one.dataset} | {one.name} | {cells(one.published)} | {cells(one.ours)} | {gap} |")
     return "\n".join(lines)
 
 
 def _world_markdown(root: Path) -> str:
     lines = [f"| on the embedded world | {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|"]
-    lines += [f"| {line.name} | {cells(line.ours)} |" for line in on_the_world(root)]
+    lines += [f"| {one.name} | {cells(one.ours)} |" for one in on_the_world(root)]
     return "\n".join(lines)
 
 
