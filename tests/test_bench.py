@@ -6,6 +6,8 @@ import mmap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import torch
 from typer.testing import CliRunner
 
 from xerte.bench import floor, jobs, pages, tables, timing
-from xerte.bench.floor import Cost, Peak, StepCounts, costs, counts, table_cost
+from xerte.bench.floor import Cost, Peak, StepCounts, costs, counts, stage_seconds, table_cost
 from xerte.bench.growth import Growth, parse_size, write_events
 from xerte.bench.jobs import adjacency, sample_loop
 from xerte.bench.loops import settings_of
@@ -28,6 +30,7 @@ from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.sampler import Sampler, Sampling
 from xerte.model import XERTE
+from xerte.nn.layers import Prepared
 from xerte.types import Split
 
 MACHINE = Machine("cpu, 1 threads", "a processor", 2, 1, 0.5, {"torch": "2"}, "0123456789abcdef", "2026-01-01T00:00:00")
@@ -191,6 +194,27 @@ def test_costs_of_one_step_by_hand() -> None:
     # After step 1 all nodes and queries; at step 2 the entities and ages of its new nodes, and a sum for every pair.
     rows = (step.nodes + 4) + step.entities + step.ages
     assert costs(two, 4, [step, step])["dense"].flops == 2 * rows * 2 * 6 + step.pairs * 6
+    # At rest the rows of entities and ages are at hand: a new node is a sum, of width 2 at step 1 and 6 at step 2.
+    rest = costs(two, 4, [step, step], at_rest=True)
+    assert rest["dense"].flops == 2 * (step.nodes + 4) * 2 * 6
+    assert rest["embed"] == Cost(queries + 5 * 2 + 5 * 6, 4 * ((4 * 3 + 8 * 2 + 4 * 2) + (4 + 3 + 5) * (2 + 6)))
+
+
+def test_what_new_nodes_take_is_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = generate().dataset
+    history = TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+    sizes = settings_of(dims=(8, 4, 2), static_dim=4, time_dim=4, k=12, n=6), data.num_entities, data.num_relations
+    model = XERTE(*sizes).eval()
+    encoded = Prepared.encoded
+
+    def slowed(*arguments: Any) -> torch.Tensor:
+        sleep(0.02)
+        return encoded(*arguments)
+
+    monkeypatch.setattr(Prepared, "encoded", slowed)
+    found = stage_seconds(model, history, Queries.of(data.split(Split.TEST)[:4]), runs=1)
+    assert found["embed"] >= 3 * 0.02
+    assert Prepared.encoded is slowed
 
 
 def test_counts_against_sets() -> None:

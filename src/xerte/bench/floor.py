@@ -20,6 +20,7 @@ from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.model import XERTE
+from xerte.nn.layers import Prepared
 from xerte.settings import Update
 
 STAGES = ("sample", "embed", "edges", "dense")
@@ -110,20 +111,27 @@ def _distinct(values: Tensor) -> int:
     return len(torch.unique(values))
 
 
-def costs(model: XERTE, num_queries: int, steps: list[StepCounts]) -> dict[str, Cost]:
-    """What every stage of a forward pass must cost, over all steps; what follows from weights alone is at hand."""
+def costs(model: XERTE, num_queries: int, steps: list[StepCounts], at_rest: bool = False) -> dict[str, Cost]:
+    """What every stage of a forward pass must cost, over all steps; products of weights alone are at hand.
+
+    At rest, where weights do not learn, so are both parts of h⁰, before and behind the first dense layer: a new node
+    costs the sum of two rows.
+    """
     s, Q, R = model.settings, num_queries, 2 * model.num_relations + 1
     dims = s.dims[: s.steps]
     total = dict.fromkeys(STAGES, Cost())
     total["embed"] += _embedding(s.static_dim, s.time_dim, dims[0], Q, Q, 1)
     for at, (step, d) in enumerate(zip(steps, dims, strict=True)):
         total["sample"] += Cost(0, 16 * step.sources + 2 * 16 * step.drawn)
-        pairs = 0 if at else step.pairs  # later, the two parts of h⁰ pass the first dense layer before they are added
-        total["embed"] += _embedding(s.static_dim, s.time_dim, dims[0], pairs, step.entities, step.ages)
+        if at_rest:
+            total["embed"] += _sums(step, dims[min(1, at)])
+        else:
+            pairs = 0 if at else step.pairs  # later, the parts of h⁰ pass the first dense layer before they are added
+            total["embed"] += _embedding(s.static_dim, s.time_dim, dims[0], pairs, step.entities, step.ages)
         total["edges"] += Cost(56 * Q * d**2 + 2 * Q * R * d, _REAL * (32 * d**2 + R * d + 3 * Q * d + Q * R))
         total["edges"] += _logits(step.sources, step.edges, step.nodes + step.pairs, d)
         total["edges"] += Cost(8 * step.edges, 2 * 8 * step.edges)  # softmax, prune, join: keys and scores pass once
-        if at:
+        if at and not at_rest:
             total["dense"] += _linear(step.entities + step.ages, dims[0], dims[1])
             total["dense"] += Cost(step.pairs * dims[1], _REAL * step.pairs * dims[1])
         for before, after in pairwise(dims[1 : at + 1]):
@@ -159,6 +167,10 @@ def _adam(model: XERTE) -> Cost:
 def _embedding(static: int, time: int, d: int, pairs: int, entities: int, ages: int) -> Cost:
     flops = 2 * d * (entities * static + ages * time) + pairs * d
     return Cost(flops, _REAL * (entities * static + (static + time) * d + pairs * d))
+
+
+def _sums(step: StepCounts, d: int) -> Cost:
+    return Cost(step.pairs * d, _REAL * d * (step.entities + step.ages + step.pairs))
 
 
 def _logits(sources: int, edges: int, vectors: int, d: int) -> Cost:
@@ -206,14 +218,11 @@ def _wait(device: torch.device) -> None:
 class _Timed:
     """A sampler whose draws are timed; everything else is the sampler's own."""
 
-    def __init__(self, sampler: Any, timed: Callable[..., Any]) -> None:
-        self._sampler, self._timed = sampler, timed
+    def __init__(self, sampler: Any, sample: Callable[..., Any]) -> None:
+        self._sampler, self.sample = sampler, sample
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sampler, name)
-
-    def sample(self, *args: Any, **options: Any) -> Any:
-        return self._timed(self._sampler.sample, *args, **options)
 
 
 @contextmanager
@@ -230,22 +239,26 @@ def _clocks(model: XERTE, device: torch.device) -> Iterator[dict[str, float]]:
         _wait(device)
         spent[stage] += perf_counter() - began.pop()
 
-    def timed(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        before()
-        out = function(*args, **options)
-        after("sample")
-        return out
+    def timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **options: Any) -> Any:
+            before()
+            out = function(*args, **options)
+            after(stage)
+            return out
+
+        return run
 
     watched: list[tuple[nn.Module, str]] = [(model.encoding, "embed")]
     watched += [(layer.get_submodule("dense"), "dense") for layer in model.layers]
     hooks = [module.register_forward_pre_hook(before) for module, _ in watched]
     hooks += [module.register_forward_hook(lambda *_, stage=stage: after(stage)) for module, stage in watched]
-    sampler = model.sampler
-    model.sampler = _Timed(sampler, timed)  # type: ignore[assignment]  # the same to its caller
+    sampler, encoded = model.sampler, Prepared.encoded
+    model.sampler = _Timed(sampler, timed("sample", sampler.sample))  # type: ignore[assignment]  # the same to its caller
+    Prepared.encoded = timed("embed", encoded)  # type: ignore[method-assign]  # new nodes of weights at rest
     try:
         yield spent
     finally:
-        model.sampler = sampler
+        model.sampler, Prepared.encoded = sampler, encoded  # type: ignore[method-assign]
         for hook in hooks:
             hook.remove()
 
@@ -277,7 +290,7 @@ def floor_of(
     steps = _counted(model, history, queries)
     peak, by_stage, measured = (
         peak_of(device),
-        costs(model, len(queries), steps),
+        costs(model, len(queries), steps, at_rest=True),
         stage_seconds(model, history, queries),
     )
     known = H200 if device.type == "cuda" and "H200" in torch.cuda.get_device_name(device) else peak
