@@ -33,10 +33,10 @@ def _study(body: Mapping[str, Any]) -> Iterator[str]:
         if one["view"]:
             near, step = one["view"][0]["seen_from"], one["view"][0]["step"]
             yield f"{one['label'].capitalize()}, step {step}, seen from {near[0]} at {near[1]}:"
-            lines = ["| subject | relation | object | time | attention |", "|---|---|---|---|--:|"]
+            lines = ["| subject | relation | object | time | attention | kept |", "|---|---|---|---|--:|---|"]
             for edge in one["view"]:
                 names = " | ".join(edge[name] for name in ("subject", "relation", "object", "time"))
-                lines.append(f"| {names} | {edge['attention']:.4f} |")
+                lines.append(f"| {names} | {edge['attention']:.4f} | {'yes' if edge['kept'] else 'no'} |")
             yield "\n".join(lines)
         else:
             yield f"{one['label'].capitalize()}: none came into sight."
