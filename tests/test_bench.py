@@ -14,7 +14,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from xerte.bench import floor, jobs, pages, tables, timing
+from xerte.bench import floor, goals, jobs, pages, tables, timing
 from xerte.bench.floor import Cost, Peak, StepCounts, costs, counts, stage_seconds, table_cost
 from xerte.bench.growth import Growth, parse_size, write_events
 from xerte.bench.jobs import adjacency, sample_loop
@@ -352,3 +352,23 @@ def test_a_growth_trace_is_drawn(tmp_path: Path) -> None:
     assert "takes 1.00 times what it takes at 1,000,000; of" in pages.growth(tmp_path)
     with pytest.raises(InputError, match=r"does not end in \.svg or \.png"):
         draw(grown, tmp_path / "a.pdf")
+
+
+def test_goals_by_hand() -> None:
+    slow = Timing("one question", 1, "questions", 12e-3, 11e-3, 13e-3, 300, p99=31e-3)
+    goal = goals.Goal("cpu", "one question", seconds=12e-3, p99=30e-3)
+    assert (goal.limit(), goal.measured(slow)) == ("≤ 12 ms, p99 30 ms", "12 ms, p99 31 ms")
+    assert not goal.met_by(slow)
+    assert goal.met_by(replace(slow, p99=30e-3))
+    assert not goal.met_by(replace(slow, p99=None))
+    assert not goal.met_by(replace(slow, p99=30e-3, seconds=12.1e-3))
+    rate = goals.Goal("cuda", "evaluation", rate=60_000)
+    judged = Timing("evaluation", 30_000, "questions", 0.5, 0.5, 0.5, 3)
+    assert (rate.limit(), rate.measured(judged), rate.met_by(judged)) == ("≥ 60,000/s", "60,000/s", True)
+    assert not rate.met_by(replace(judged, seconds=0.51))
+
+
+def test_every_goal_has_a_record_that_meets_it() -> None:
+    known = goals.found(Path(__file__).parents[1])
+    assert known.keys() == set(goals.GOALS)
+    assert [goal for goal, timing in known.items() if not goal.met_by(timing)] == []

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from xerte.bench import goals
 from xerte.bench.growth import Growth
 from xerte.bench.record import Machine, Record, newest
 from xerte.bench.tables import COLUMNS, GROWTH_COLUMNS, STAGE_COLUMNS, growth_rows, job_rows, stage_rows
@@ -10,6 +11,11 @@ from xerte.experiment.markdown import head, line
 
 GROWTH = Path("results") / "bench" / "growth.json"
 _NOTHING = "Nothing has been recorded yet.\n"
+
+
+def against_goals(root: Path) -> str:
+    """What was to be reached, and whether the newest records reach it."""
+    return goals.markdown(root) or _NOTHING
 
 
 def jobs(root: Path) -> str:
@@ -92,4 +98,9 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([head(columns), *map(line, rows)])
 
 
-PARTS: dict[str, Callable[[Path], str]] = {"bench-jobs": jobs, "bench-floor": floors, "bench-growth": growth}
+PARTS: dict[str, Callable[[Path], str]] = {
+    "bench-goals": against_goals,
+    "bench-jobs": jobs,
+    "bench-floor": floors,
+    "bench-growth": growth,
+}

@@ -1,0 +1,85 @@
+"""What was set as goal for the speed on ICEWS14, preset `paper`, beside the newest records."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from xerte.bench.record import Record, newest
+from xerte.bench.tables import span
+from xerte.bench.timing import Timing
+from xerte.experiment.markdown import head, line
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A limit on one job on one kind of device.
+
+    Attributes:
+        kind: "cpu" (two cores) or "cuda" (an H200).
+        job: its name in the records.
+        seconds: the median of a run may be no longer; None where a rate is asked for.
+        p99: nor its slowest percent than this.
+        rate: as many a second, at least.
+        published: what the program published with the paper takes there, in the same terms; None where nobody measured.
+    """
+
+    kind: str
+    job: str
+    seconds: float | None = None
+    p99: float | None = None
+    rate: float | None = None
+    published: str = "–"
+
+    def met_by(self, timing: Timing) -> bool:
+        """Whether a measurement keeps the limit."""
+        late = self.p99 is not None and (timing.p99 is None or timing.p99 > self.p99)
+        slow = self.seconds is not None and timing.seconds > self.seconds
+        return not late and not slow and (self.rate is None or timing.count / timing.seconds >= self.rate)
+
+    def limit(self) -> str:
+        """In words."""
+        if self.rate is not None:
+            return f"≥ {self.rate:,.0f}/s"
+        assert self.seconds is not None
+        return f"≤ {span(self.seconds)}" + ("" if self.p99 is None else f", p99 {span(self.p99)}")
+
+    def measured(self, timing: Timing) -> str:
+        """In the limit's words."""
+        if self.rate is not None:
+            return f"{timing.count / timing.seconds:,.0f}/s"
+        return span(timing.seconds) + ("" if self.p99 is None or timing.p99 is None else f", p99 {span(timing.p99)}")
+
+
+GOALS = (
+    Goal("cuda", "training step", seconds=6e-3, published="1,870 ms"),
+    Goal("cuda", "evaluation", rate=60_000, published="48/s"),
+    Goal("cpu", "training step", seconds=0.45, published="3,360 ms"),
+    Goal("cpu", "evaluation", rate=1_500, published="58/s"),
+    Goal("cpu", "one question", seconds=12e-3, p99=30e-3),
+    Goal("cpu", "load and index", seconds=1.0, published="8 s"),
+    Goal("cpu", "cold answer", seconds=3.0),
+)
+
+
+def found(root: Path) -> dict[Goal, Timing]:
+    """The newest measurement for every goal that has one."""
+    folder = root / "results" / "bench"
+    records = newest(folder) if folder.is_dir() else []
+    jobs = {(record.kind, timing.job): timing for record in records if _counts(record) for timing in record.timings}
+    return {goal: jobs[goal.kind, goal.job] for goal in GOALS if (goal.kind, goal.job) in jobs}
+
+
+def _counts(record: Record) -> bool:
+    return (record.dataset, record.preset) == ("icews14", "paper")
+
+
+def markdown(root: Path) -> str:
+    """A row per goal; empty where nothing was measured."""
+    places, known = {"cuda": "H200", "cpu": "2 cores"}, found(root)
+    if not known:
+        return ""
+    lines = [head(("where", "job", "goal", "published program", "measured", "met"), 2)]
+    for goal in GOALS:
+        timing = known.get(goal)
+        told = ("–", "–") if timing is None else (goal.measured(timing), "yes" if goal.met_by(timing) else "no")
+        lines.append(line((places[goal.kind], goal.job, goal.limit(), goal.published, *told)))
+    return "\n".join(lines)
