@@ -3,10 +3,10 @@
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from test_contract import small_dataset
 from xerte.data.published import BENCHMARKS
 from xerte.errors import InputError
 from xerte.experiment import misses
@@ -23,7 +23,7 @@ from xerte.experiment.definition import (
 )
 from xerte.experiment.misses import missed
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
-from xerte.experiment.preset import PRESETS
+from xerte.experiment.preset import PRESETS, resolve
 from xerte.experiment.registry import MODELS
 from xerte.experiment.trace import Trace
 from xerte.settings import ModelSettings
@@ -108,8 +108,11 @@ def test_every_seed_has_a_trace_close_to_the_published_row_or_a_known_miss(exper
         trace = Trace.read(experiment.trace(ROOT, seed))
         assert (trace.dataset, trace.model, trace.seed) == (experiment.dataset, experiment.model, seed)
         assert trace.settings["preset"] == experiment.preset
-        ran: dict[str, Any] = {**trace.settings["training"], **trace.settings["settings"]}
-        assert {name: ran[name] for name in experiment.overrides} == dict(experiment.overrides)
+        named = replace(small_dataset(), name=experiment.dataset)
+        wanted = resolve(experiment.preset, named, experiment.overrides, experiment.model)
+        for settings, ran in ((wanted.training, "training"), (wanted.model, "settings")):
+            before = type(settings).model_construct().model_dump(mode="json")  # what younger settings were then
+            assert {**before, **trace.settings[ran]} == settings.model_dump(mode="json")
     assert missed(experiment, ROOT).keys() == {cell for miss in experiment.misses for cell in miss.cells}
 
 
