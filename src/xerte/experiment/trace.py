@@ -93,14 +93,14 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str:
-    """What $XERTE_COMMIT says, for a copy of the source; else the commit of the checkout this source is in.
+    """The commit this source is at, "+changes" behind it where files differ from it.
 
-    "+changes" stands behind it where files differ from it. It is empty where neither is there.
+    Where no checkout tracks this source, as a copy of it, the commit is what $XERTE_COMMIT says, or empty.
     """
     source = Path(__file__).parent
     git = shutil.which("git")
     told = os.environ.get("XERTE_COMMIT", "")
-    if told or git is None:
+    if git is None:
         return told
 
     def ask(*arguments: str) -> str | None:
@@ -109,4 +109,6 @@ def commit() -> str:
         return answer.stdout.strip() if answer.returncode == 0 else None
 
     head = ask("rev-parse", "HEAD")
-    return head + ("+changes" if ask("status", "--porcelain", "--", "..") else "") if head else ""
+    if not head or not ask("ls-files", "--", Path(__file__).name):
+        return told
+    return head + ("+changes" if ask("status", "--porcelain", "--", "..") else "")
