@@ -115,7 +115,7 @@ def costs(model: XERTE, num_queries: int, steps: list[StepCounts], at_rest: bool
     """What every stage of a forward pass must cost, over all steps; products of weights alone are at hand.
 
     At rest, where weights do not learn, so are both parts of h⁰, before and behind the first dense layer: a new node
-    costs the sum of two rows.
+    costs the sum of two rows; only the questions' own nodes are embedded anew.
     """
     s, Q, R = model.settings, num_queries, 2 * model.num_relations + 1
     dims = s.dims[: s.steps]
