@@ -513,6 +513,16 @@ def test_starting_brings_nothing_heavy() -> None:
     assert {"torch", "numpy", "duckdb", "rich", "pydantic"}.isdisjoint(output)
 
 
+def test_a_model_opens_without_a_library_of_algebra() -> None:
+    """Some operations on torch's meta device load sympy, half a second of every cold answer."""
+    code = (
+        "import sys, torch\nfrom xerte.model import XERTE\nfrom xerte.settings import ModelSettings\n"
+        "with torch.device('meta'):\n    XERTE(ModelSettings(), 9, 2)\nprint('sympy' in sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == "False\n"
+
+
 def test_a_mistake_of_the_real_program_is_one_sentence() -> None:
     result = program("data", "stats", "nowhere-to-be-found")
     assert (result.returncode, result.stdout) == (2, "")

@@ -27,7 +27,7 @@ class TimeEncoding(nn.Module):
         if num_entities is not None:
             frequency = frequency.repeat(num_entities, 1)
         self.frequency = nn.Parameter(frequency)
-        self.phase = nn.Parameter(torch.zeros_like(frequency))
+        self.phase = nn.Parameter(torch.zeros(frequency.shape))  # zeros_like on the meta device would load sympy
         self.per_entity = num_entities is not None
         self.factor = dim**-0.5 if scaled else 1.0
 
