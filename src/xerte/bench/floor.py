@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
+from xerte.graph.sampler import Sampler
 from xerte.model import XERTE
 from xerte.nn.layers import Prepared
 from xerte.settings import Update
@@ -215,16 +216,6 @@ def _wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-class _Timed:
-    """A sampler whose draws are timed; everything else is the sampler's own."""
-
-    def __init__(self, sampler: Any, sample: Callable[..., Any]) -> None:
-        self._sampler, self.sample = sampler, sample
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sampler, name)
-
-
 @contextmanager
 def _clocks(model: XERTE, device: torch.device) -> Iterator[dict[str, float]]:
     """Seconds spent in each stage while this lasts; on a GPU every stage is waited for."""
@@ -252,13 +243,12 @@ def _clocks(model: XERTE, device: torch.device) -> Iterator[dict[str, float]]:
     watched += [(layer.get_submodule("dense"), "dense") for layer in model.layers]
     hooks = [module.register_forward_pre_hook(before) for module, _ in watched]
     hooks += [module.register_forward_hook(lambda *_, stage=stage: after(stage)) for module, stage in watched]
-    sampler, encoded = model.sampler, Prepared.encoded
-    model.sampler = _Timed(sampler, timed("sample", sampler.sample))  # type: ignore[assignment]  # the same to its caller
-    Prepared.encoded = timed("embed", encoded)  # type: ignore[method-assign]  # new nodes of weights at rest
+    sample, encoded = Sampler.sample, Prepared.encoded  # the latter: new nodes of weights at rest
+    Sampler.sample, Prepared.encoded = timed("sample", sample), timed("embed", encoded)  # type: ignore[method-assign]
     try:
         yield spent
     finally:
-        model.sampler, Prepared.encoded = sampler, encoded  # type: ignore[method-assign]
+        Sampler.sample, Prepared.encoded = sample, encoded  # type: ignore[method-assign]
         for hook in hooks:
             hook.remove()
 
