@@ -313,13 +313,15 @@ def test_traces_come_back_and_others_are_refused(small: Dataset, tmp_path: Path)
         Trace.read(tmp_path / "bad.json")
 
 
-def test_a_copy_of_the_source_is_told_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that lies in a checkout but is not tracked by it, too."""
+def test_a_checkout_knows_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XERTE_COMMIT", raising=False)
     assert commit() == "" or len(commit().removesuffix("+changes")) == 40
+
+
+def test_a_copy_of_the_source_is_told_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that lies in a checkout but is not tracked by it, too."""
     git = shutil.which("git")
-    if git is None:
-        pytest.skip("no git here")
+    assert git is not None, "this test makes a checkout: install git"
     copy = tmp_path / "copy" / "trace.py"
     copy.parent.mkdir()
     copy.write_text("")

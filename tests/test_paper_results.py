@@ -344,10 +344,13 @@ def test_a_study_on_the_command_line_and_its_page(models: dict[str, Path], tmp_p
         f"xerte report time-study world '{MINISTRY}' 'reports to' 2022-10-20 --pair '{MINISTRY}' Soreruveth "
         "--model with --without without --set n=40 --facts 0"
     )
-    page = time_study_pages.page(tmp_path)
     first = body["studies"][0]["view"][0]
-    line = f"| {first['subject']} | {first['relation']} | {first['object']} | {first['time']} |"
-    assert f"{line} {first['attention']:.4f} |" in page
+    line = (
+        f"| {first['subject']} | {first['relation']} | {first['object']} | {first['time']} | {first['attention']:.4f}"
+    )
+    for first["kept"], word in ((True, "yes"), (False, "no")):
+        file.write_text(json.dumps(body))
+        assert f"| {names} | {first['attention']:.4f} | {word} |" in time_study_pages.page(tmp_path)
     assert time_study_pages.page(tmp_path / "nowhere") == "not run yet"
     file.write_text("[]")
     with pytest.raises(InputError, match="is not a study of time encoding"):

@@ -45,6 +45,13 @@ Values = tuple[float, float, float, float]
 _FIELDS = {"dataset", "model", "preset", "set", "wanted", "seeds", "published", "published_seen_raw", "misses"}
 
 
+def worst(ours: Values | None, published: Values | None) -> float | None:
+    """The lowest of ours minus the paper's over the four metrics; None where one of them is not there."""
+    if ours is None or published is None:
+        return None
+    return min(mine - theirs for mine, theirs in zip(ours, published, strict=True))
+
+
 class Cell(NamedTuple):
     """One number of one run."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xerte.errors import InputError
-from xerte.experiment.definition import DATASETS, SEEN_RAW, Experiment, Values, experiments, read_experiment
+from xerte.experiment.definition import DATASETS, SEEN_RAW, Experiment, Values, experiments, read_experiment, worst
 from xerte.experiment.report import Cost, cost_of, means, spreads
 from xerte.experiment.trace import Trace
 
@@ -48,9 +48,7 @@ class Row:
     @property
     def difference(self) -> float | None:
         """The worst of ours minus the paper's, over the four metrics."""
-        if self.ours is None or self.published is None:
-            return None
-        return min(mine - theirs for mine, theirs in zip(self.ours, self.published, strict=True))
+        return worst(self.ours, self.published)
 
 
 @dataclass(frozen=True)

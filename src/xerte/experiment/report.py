@@ -12,7 +12,7 @@ from xerte.baselines.frame import Frame
 from xerte.data.published import BENCHMARKS
 from xerte.experiment import misses
 from xerte.experiment.definition import DATASETS as DATASETS
-from xerte.experiment.definition import HEADINGS, METRICS, WORST, Experiment, Values, experiments, measured
+from xerte.experiment.definition import HEADINGS, METRICS, WORST, Experiment, Values, experiments, measured, worst
 from xerte.experiment.markdown import head, line
 from xerte.experiment.registry import MODELS
 from xerte.experiment.trace import Trace
@@ -38,9 +38,7 @@ class Line:
     @property
     def difference(self) -> float | None:
         """The worst of ours minus the paper's, over the four metrics."""
-        if self.ours is None or self.published is None:
-            return None
-        return min(mine - theirs for mine, theirs in zip(self.ours, self.published, strict=True))
+        return worst(self.ours, self.published)
 
 
 def table_1(root: Path) -> list[Line]:
@@ -191,20 +189,17 @@ def _beside(one: Line | None) -> str:
 
 
 def _table_1_markdown(root: Path) -> str:
-    heading = " | ".join(HEADINGS)
-    lines = [
-        f"| dataset | model | published {heading} | ours {heading} | {WORST} |",
-        "|---|---|" + "--:|" * 9,
-    ]
+    first, *others = HEADINGS
+    lines = [head(("dataset", "model", f"published {first}", *others, f"ours {first}", *others, WORST), 2)]
     for one in table_1(root):
         gap = "–" if one.difference is None else f"{one.difference:+.2f}"
-        lines.append(f"| {one.dataset} | {one.name} | {cells(one.published)} | {cells(one.ours)} | {gap} |")
+        lines.append(line((one.dataset, one.name, cells(one.published), cells(one.ours), gap)))
     return "\n".join(lines)
 
 
 def _world_markdown(root: Path) -> str:
-    lines = [f"| on the embedded world | {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|"]
-    lines += [f"| {one.name} | {cells(one.ours)} |" for one in on_the_world(root)]
+    lines = [head(("on the embedded world", *HEADINGS))]
+    lines += [line((one.name, cells(one.ours))) for one in on_the_world(root)]
     return "\n".join(lines)
 
 
