@@ -345,9 +345,7 @@ def test_a_study_on_the_command_line_and_its_page(models: dict[str, Path], tmp_p
         "--model with --without without --set n=40 --facts 0"
     )
     first = body["studies"][0]["view"][0]
-    line = (
-        f"| {first['subject']} | {first['relation']} | {first['object']} | {first['time']} | {first['attention']:.4f}"
-    )
+    names = " | ".join(first[role] for role in ("subject", "relation", "object", "time"))
     for first["kept"], word in ((True, "yes"), (False, "no")):
         file.write_text(json.dumps(body))
         assert f"| {names} | {first['attention']:.4f} | {word} |" in time_study_pages.page(tmp_path)
