@@ -54,6 +54,8 @@ VARIANTS = {
     "l2": {"steps": 2},
     "l4": {"steps": 4},
     "static": {"time_dim": 0},
+    "tf32": {"precision": "tf32"},
+    "bf16": {"precision": "bf16"},
 }
 each = pytest.mark.parametrize("experiment", ALL, ids=lambda one: f"{one.dataset}/{one.name}")
 

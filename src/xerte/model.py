@@ -9,6 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from xerte import precision
 from xerte.errors import InputError
 from xerte.forecaster import Queries, Scores
 from xerte.graph.growth import NOBODY, Growth, Sampled, Slots, Step
@@ -174,10 +175,11 @@ class XERTE(nn.Module):
         """
         learning = torch.is_grad_enabled() or self.training
         weights = None if learning else tuple((p.data_ptr(), p._version) for p in self.parameters())
-        if not learning and self._kept is not None and self._kept[0] == weights:
+        made_of = weights, precision.now(self.relation.device)
+        if not learning and self._kept is not None and self._kept[0] == made_of:
             return self._kept[1]
         made = prepare(self.encoding, self._layers(), self.relation, self.settings.relation_activation, not learning)
-        self._kept = None if learning else (weights, made)
+        self._kept = None if learning else (made_of, made)
         return made
 
     def train(self, mode: bool = True) -> Self:

@@ -29,3 +29,11 @@ class TieType(StrEnum):
     MEAN = "mean"
     BEST = "best"
     WORST = "worst"
+
+
+class Precision(StrEnum):
+    """What a factor keeps of its digits in a matrix product; sums of products are float32 in every case."""
+
+    FLOAT32 = "float32"  # all 23 bits behind the point
+    TF32 = "tf32"  # 10 of them, on a GPU; elsewhere as float32
+    BF16 = "bf16"  # 7 of them, and what comes of the product is rounded to as many

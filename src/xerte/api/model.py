@@ -30,7 +30,7 @@ from xerte.forecaster import Forecaster, Queries
 from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
-from xerte.types import Split
+from xerte.types import Precision, Split
 
 Progress = Callable[[int, int], None]
 _SMALL = 16
@@ -190,11 +190,19 @@ class Model:
                 progress(len(forecasts), len(asked))
         return forecasts
 
-    def evaluate(self, split: Split | str = Split.TEST, progress: Progress | None = None) -> Evaluation:
-        """The judge's verdict on one split of the dataset."""
+    def evaluate(
+        self,
+        split: Split | str = Split.TEST,
+        progress: Progress | None = None,
+        precision: Precision | str = Precision.FLOAT32,
+    ) -> Evaluation:
+        """The judge's verdict on one split of the dataset; `precision` is that of the model's matrix products."""
         if split not in list(Split):
             raise InputError(f"there is no split {split}: choose {', '.join(Split)}")
-        return judge(self.forecaster, self.dataset, Split(split), self.history, progress=progress)
+        if precision not in list(Precision):
+            raise InputError(f"there is no precision {precision}: choose {', '.join(Precision)}")
+        chosen = Split(split), self.history, None, progress, Precision(precision)
+        return judge(self.forecaster, self.dataset, *chosen)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -219,8 +227,7 @@ class Model:
             metrics=body["metrics"],
             protocol=body["protocol"],
             queries=body["queries"],
-            command=command
-            or shlex.join(["xerte", "evaluate", self.dataset.name, "--model", self.source, "--split", split]),
+            command=command or self._command(evaluation),
             settings=self.facts or (self.forecaster.to_json() if isinstance(self.forecaster, _Configured) else {}),
             seconds={"prepare": round(self.prepare_s, 3), "evaluate": round(evaluation.seconds, 3)},
             seed=self.facts.get("seed"),
@@ -229,6 +236,13 @@ class Model:
             commit=commit(),
             details={key: body[key] for key in _DETAILS if body[key]} | cost(self.forecaster, self.history.device),
         )
+
+    def _command(self, evaluation: Evaluation) -> str:
+        """What to type for the same verdict."""
+        words = ["xerte", "evaluate", self.dataset.name, "--model", self.source]
+        words += ["--split", evaluation.protocol.split.value]
+        exact = evaluation.precision is Precision.FLOAT32
+        return shlex.join(words if exact else [*words, "--precision", evaluation.precision.value])
 
     def _queries(self, asked: Sequence[Question]) -> Queries:
         """Ids and ticks; a question for the subject becomes one for the object of the reciprocal relation."""

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from xerte.api.model import Model
 from xerte.bench import loops
+from xerte.bench.exactness import precisions
 from xerte.bench.floor import floor_of
 from xerte.bench.record import Machine, Record
 from xerte.bench.timing import Timing, Twin, measure
@@ -102,6 +103,8 @@ def run(
         trainer, rows = _trainer(bench)
         learned = (trainer.queries[rows], seconds["training step"])
         floor = floor_of(bench.net, bench.model.history, bench.queries, learned)
+        learned_something = model is not None and not quick
+        precision = precisions(bench.model, bench.net, bench.training) if learned_something else {}
     return Record(
         dataset=bench.dataset.name,
         preset=preset,
@@ -110,6 +113,7 @@ def run(
         command=command,
         timings=tuple(timings),
         floor=floor,
+        precision=precision,
         notes=tuple(notes),
     )
 

@@ -6,7 +6,17 @@ from pathlib import Path
 from xerte.bench import goals
 from xerte.bench.growth import Growth
 from xerte.bench.record import Machine, Record, newest
-from xerte.bench.tables import COLUMNS, GROWTH_COLUMNS, STAGE_COLUMNS, growth_rows, job_rows, stage_rows
+from xerte.bench.tables import (
+    COLUMNS,
+    GROWTH_COLUMNS,
+    PRECISION_COLUMNS,
+    STAGE_COLUMNS,
+    growth_rows,
+    job_rows,
+    precision_rows,
+    stage_rows,
+)
+from xerte.experiment.definition import experiments
 from xerte.experiment.markdown import head, line
 
 GROWTH = Path("results") / "bench" / "growth.json"
@@ -26,6 +36,28 @@ def jobs(root: Path) -> str:
 def floors(root: Path) -> str:
     """How far above the floor every stage is, in the same records."""
     return _each(root, _floor)
+
+
+def exactness(root: Path) -> str:
+    """What less exact matrix products save and cost, in the same records, and how models trained with them do."""
+
+    def table(record: Record) -> Iterator[str]:
+        if record.precision:
+            yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}\n"
+            yield _table(PRECISION_COLUMNS, precision_rows(record, _trained(root, record))) + "\n"
+
+    return _each(root, table)
+
+
+def _trained(root: Path, record: Record) -> dict[str, float]:
+    """The test MRR of this model trained with the products of each precision, on a machine of this kind."""
+    found = {}
+    for one in experiments(root):
+        same = (one.dataset, one.preset) == (record.dataset, record.preset) and one.overrides.keys() <= {"precision"}
+        for trace in one.traces(root)[:1] if same else []:
+            if trace.device == record.machine.device:
+                found[one.overrides.get("precision", "float32")] = trace.metrics["time-aware"]["mrr"]
+    return found
 
 
 def growth(root: Path) -> str:
@@ -100,5 +132,6 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "bench-goals": against_goals,
     "bench-jobs": jobs,
     "bench-floor": floors,
+    "bench-precision": exactness,
     "bench-growth": growth,
 }

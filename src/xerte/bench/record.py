@@ -64,6 +64,8 @@ class Record:
         command: what to type to do it again.
         timings: one per job.
         floor: what a batch must cost and what it cost, by stage (see `bench.floor`); empty where it was not counted.
+        precision: of every precision of products a step's seconds, questions a second and the MRR on test (see
+            `bench.exactness`); empty where the model had not learned or the run was a quick one.
         notes: what was left out, and why.
     """
 
@@ -74,6 +76,7 @@ class Record:
     command: str
     timings: tuple[Timing, ...]
     floor: Mapping[str, Any] = field(default_factory=dict)
+    precision: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

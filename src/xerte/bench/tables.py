@@ -1,5 +1,6 @@
 """Records as rows of words: the same for the screen and the page."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from xerte.bench.growth import Growth
@@ -7,6 +8,7 @@ from xerte.bench.record import Record
 from xerte.bench.timing import Timing
 
 COLUMNS = ("job", "median", "quartiles", "rate", "memory", "times as fast as its twin")
+PRECISION_COLUMNS = ("products", "training step", "evaluation", "test MRR", "test MRR, trained so")
 STAGE_COLUMNS = ("stage", "GFLOP", "MB", "floor", "measured", "times the floor")
 
 GROWTH_COLUMNS = (
@@ -48,6 +50,20 @@ def stage_rows(record: Record) -> list[tuple[str, ...]]:
             _short(row["times"]),
         )
         for stage, row in record.floor["stages"].items()
+    ]
+
+
+def precision_rows(record: Record, trained: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """One row per precision of matrix products; `trained`: the MRR of models trained with them, where there are any."""
+    return [
+        (
+            name,
+            span(row["step_s"]),
+            f"{row['questions_per_s']:,.0f}/s",
+            f"{row['mrr']:.2f}",
+            f"{trained[name]:.2f}" if name in trained else "–",
+        )
+        for name, row in record.precision.items()
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
-from xerte.types import Split
+from xerte.types import Precision, Split
 
 if TYPE_CHECKING:
     from xerte.api import Model
@@ -38,6 +38,9 @@ def evaluate(
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    precision: Annotated[
+        Precision, typer.Option(help="Of matrix products; tf32 counts on a GPU alone.")
+    ] = Precision.FLOAT32,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +58,7 @@ def evaluate(
 
     chosen = api.Model.load(model, dataset, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
-        evaluation = chosen.evaluate(split, report)
+        evaluation = chosen.evaluate(split, report, precision)
     groups = _grouped(chosen, evaluation, by)
     if trace is not None:
         chosen.trace(evaluation).write(trace)

@@ -18,7 +18,8 @@ from xerte.evaluation.protocol import Protocol, both_directions
 from xerte.evaluation.ranks import Ranks, rank
 from xerte.forecaster import Forecaster, Queries, Scores
 from xerte.graph.index import TemporalIndex
-from xerte.types import Split
+from xerte.precision import products
+from xerte.types import Precision, Split
 
 CELLS = 1 << 23
 """Scores held at once on a CPU unless a batch size is given: enough to keep it busy, small enough for its caches."""
@@ -43,6 +44,7 @@ def evaluate(
     history: TemporalIndex | None = None,
     batch_size: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    precision: Precision = Precision.FLOAT32,
 ) -> Evaluation:
     """Asks two questions about every fact of a split and ranks the answers.
 
@@ -53,6 +55,7 @@ def evaluate(
         history: the dataset's index where it is at hand already; its device is where the judge works.
         batch_size: questions asked at once; never changes a rank.
         progress: called with (questions done, questions in all) after every batch.
+        precision: of the forecaster's matrix products.
 
     Raises:
         InputError: the split is empty.
@@ -71,7 +74,8 @@ def evaluate(
     def judge(rows: slice) -> _Judged:
         batch, goal = queries[rows], answer[rows]
         with torch.no_grad():
-            scores = forecaster.forecast(history, batch)
+            with products(precision, history.device):
+                scores = forecaster.forecast(history, batch)
             _check(forecaster.name, scores, (len(batch), dataset.num_entities))
             ranks = rank(scores, goal, [filters.others(filter, batch, goal) for filter in protocol.filters])
             reached = scores.reached.gather(1, goal[:, None])[:, 0]
@@ -102,6 +106,7 @@ def evaluate(
         ranks=ranks,
         seconds=time.perf_counter() - started,
         graph_nodes=torch.cat(graph_nodes).numpy(force=True) if graph_nodes else None,
+        precision=precision,
     )
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from xerte.evaluation.bootstrap import Interval, resampled_means
 from xerte.evaluation.protocol import Protocol
 from xerte.evaluation.ranks import Ranks
-from xerte.types import FilterType, TieType
+from xerte.types import FilterType, Precision, TieType
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -57,6 +57,7 @@ class Evaluation:
         ranks: for each filter.
         seconds: how long forecasting and judging took.
         graph_nodes: how many nodes the inference graph had, where there is one.
+        precision: of the forecaster's matrix products.
     """
 
     forecaster: str
@@ -70,6 +71,7 @@ class Evaluation:
     ranks: Mapping[FilterType, Ranks]
     seconds: float
     graph_nodes: Ints | None = None
+    precision: Precision = Precision.FLOAT32
 
     def __len__(self) -> int:
         return len(self.fact)
@@ -151,6 +153,7 @@ class Evaluation:
             "seen, raw": self.metrics(FilterType.RAW, self.seen).to_json() if self.seen.any() else {},
             "seen, raw, by graph size": self.by_graph_size(FilterType.RAW, self.seen),
             "reached": 100 * float(self.reached.mean()),
+            "precision": self.precision.value,
             "protocol": self.protocol.to_json(),
             "queries": len(self),
             "seconds": self.seconds,

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from xerte.nn.edge_logits import block_dots
 from xerte.nn.initial import normal
+from xerte.precision import wide
 from xerte.segment import segment_softmax
 
 _SOURCES = 512
@@ -116,7 +117,8 @@ class AttentionTables:
     def _of_sources(self, source: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
         """What every edge of a source is multiplied with [S, d], and what is added by its relation [S, 2R + 1]."""
         pull = torch.addmm(self.query_to_target.index_select(0, query), source, self.between)
-        return pull, torch.addmm(self.query_relation.index_select(0, query), source, self.relation_to_source.T)
+        scalar = torch.addmm(self.query_relation.index_select(0, query), source, self.relation_to_source.T)
+        return wide(pull), wide(scalar)
 
 
 @dataclass(frozen=True)

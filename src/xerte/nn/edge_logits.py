@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from xerte import kernels
+from xerte.precision import wide
 
 _COPIES = 4
 """Of the relations' gradient, to which blocks add at once."""
@@ -22,7 +23,7 @@ def block_dots(pull: Tensor, relation: Tensor, target: Tensor, edge_target: Tens
         target: h [U, d].
         edge_target, edge_relation: int64 [S W], rows of the last two.
     """
-    tensors = pull, relation, target
+    tensors = pull, wide(relation), target
     if pull.numel() and all(one.dtype is torch.float32 for one in tensors) and kernels.can_run(pull.device):
         dots: Tensor = _BlockDots.apply(*tensors, edge_target, edge_relation)  # type: ignore[no-untyped-call]
         return dots

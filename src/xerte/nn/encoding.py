@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from xerte.nn.initial import xavier_normal
+from xerte.precision import wide
 
 
 class TimeEncoding(nn.Module):
@@ -55,8 +56,8 @@ class EncodedParts:
 
     def sum(self, entity: Tensor, clock: Tensor) -> Tensor:
         """Vectors of nodes, whose entities and clock times are these rows."""
-        hidden = self.entity.index_select(0, entity)
-        return hidden if self.clock is None else hidden + self.clock.index_select(0, clock)
+        hidden = wide(self.entity.index_select(0, entity))
+        return hidden if self.clock is None else hidden + wide(self.clock.index_select(0, clock))
 
 
 class NodeEncoding(nn.Module):

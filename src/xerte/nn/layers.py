@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from xerte.nn.attention import Attention, RelationTables
 from xerte.nn.encoding import EncodedParts, NodeEncoding
 from xerte.nn.initial import xavier_normal
+from xerte.precision import wide
 
 _ENTITIES = 1 << 16
 """Up to so many entities are encoded whether they occur or not, where weights do not learn."""
@@ -32,7 +33,7 @@ class Layer(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """σ(W_h x + b_h), σ = LeakyReLU."""
-        return nn.functional.leaky_relu(self.dense(hidden))
+        return wide(nn.functional.leaky_relu(self.dense(hidden)))
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ from xerte.evaluation.evaluate import evaluate
 from xerte.evaluation.protocol import both_directions
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
+from xerte.precision import products
 from xerte.training.checkpoint import has_state, read_facts, read_tensors, refuse_other, write_state
 from xerte.training.replay import ReplayedStep
-from xerte.types import Split
+from xerte.types import Precision, Split
 
 _ADAM = ("step", "exp_avg", "exp_avg_sq")
 
@@ -63,6 +64,7 @@ class TrainingSettings(BaseModel):
     patience: int = Field(
         default=0, ge=0, description="stop after so many epochs without a better validation; 0: never"
     )
+    precision: Precision = Field(default=Precision.FLOAT32, description="of matrix products in a step")
     checkpoint_every: int = Field(
         default=500, ge=1, description="steps between checkpoints, beside those after every epoch"
     )
@@ -237,6 +239,10 @@ class Trainer:
 
     def _step(self, rows: Tensor, seed: int) -> Tensor:
         """Learns from these questions; their loss."""
+        with products(self.settings.precision, self.history.device):
+            return self._learn(rows, seed)
+
+    def _learn(self, rows: Tensor, seed: int) -> Tensor:
         learner: Learner = self.model  # type: ignore[assignment]  # a module is checked by what it does
         full = len(rows) == self.settings.batch_size
         if self.history.device.type == "cuda" and full and isinstance(learner, FixedLearner):

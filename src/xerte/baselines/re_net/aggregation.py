@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from xerte.baselines.re_net.snapshots import Snapshots
+from xerte.precision import wide
 from xerte.segment import segment_sum
 
 
@@ -113,5 +114,5 @@ def last_state(recurrence: nn.GRU, inputs: Tensor, row: Tensor, num_rows: int) -
     order = torch.argsort(position * num_rows + place.index_select(0, row))
     packed = nn.utils.rnn.PackedSequence(inputs.index_select(0, order), torch.bincount(position).cpu())
     _, last = recurrence(packed)
-    padded = nn.functional.pad(last[0], (0, 0, 0, num_rows - last.shape[1]))
+    padded = nn.functional.pad(wide(last[0]), (0, 0, 0, num_rows - last.shape[1]))
     return padded.index_select(0, place)

@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from xerte import precision
 from xerte.baselines.re_net.aggregation import Aggregator, Dropout, last_state
 from xerte.baselines.re_net.snapshots import Snapshots
 from xerte.graph.index import TemporalIndex
@@ -17,9 +18,9 @@ _RUN = 32
 
 @dataclass
 class _Kept:
-    """States of a history already computed, with the weights they were computed with."""
+    """States of a history already computed, with the weights and the precision they were computed with."""
 
-    made_with: tuple[int, ...]
+    made_with: tuple[object, ...]
     state: Tensor
     known: Tensor
 
@@ -61,7 +62,7 @@ class GlobalState(nn.Module):
         """H at moments [n] -> [n, d], each computed once per history and set of weights."""
         snapshots = Snapshots.of(history)
         # A tensor's version counts the times it was written to: loading, training and moving weights all show.
-        made_with = tuple(number for p in self.parameters() for number in (p.data_ptr(), p._version))
+        made_with = *((p.data_ptr(), p._version) for p in self.parameters()), precision.now(self.entity.device)
         kept = self._kept.get(history)
         with torch.inference_mode(False), torch.no_grad():
             if kept is None or kept.made_with != made_with:

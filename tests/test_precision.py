@@ -1,0 +1,134 @@
+"""Less exact matrix products: they take effect while asked for, stay close, and leave nothing behind."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from test_contract import LEARNERS, asked, build, forecast, index, loss, small_dataset, training_batch
+from xerte import api
+from xerte.data.dataset import Dataset
+from xerte.errors import InputError
+from xerte.precision import now, products, wide
+from xerte.training.loop import Trainer, TrainingSettings
+from xerte.types import Precision, Split
+
+CPU = torch.device("cpu")
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(scope="module")
+def small() -> Dataset:
+    return small_dataset()
+
+
+def single(name: str, dataset: Dataset, device: str) -> Any:
+    """A small learner in float32, as users have it."""
+    return build(name, dataset).float().to(device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_rounded_products_forecast_nearly_the_same(name: str, device: str, small: Dataset) -> None:
+    model, history, queries = single(name, small, device), index(small).to(device), asked(small).to(device)
+    exact = forecast(model, history, queries)
+    with products(Precision.BF16, history.device):
+        rounded = forecast(model, history, queries)
+    both = exact.reached & rounded.reached
+    assert both.sum() >= 0.9 * exact.reached.sum()
+    there, here = exact.scores[both].double(), rounded.scores[both].double()
+    assert (name == "ttranse") == torch.equal(there, here), "only L1 distances have no product to round"
+    assert np.corrcoef(there.cpu(), here.cpu())[0, 1] > 0.99
+    again = forecast(model, history, queries)
+    assert torch.equal(again.scores, exact.scores), "something made with rounded products was kept"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_rounded_products_teach_nearly_the_same(name: str, device: str, small: Dataset) -> None:
+    history = index(small).to(device)
+    queries, answer = training_batch(small)
+    queries, answer = queries.to(device), answer.to(device)
+    found = []
+    for precision in (Precision.FLOAT32, Precision.BF16):
+        model = single(name, small, device).train()
+        with products(precision, history.device):
+            value = loss(model, history, queries, answer)
+            value.backward()  # type: ignore[no-untyped-call]
+        slopes = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
+        assert {slope.dtype for slope in slopes} == {torch.float32}
+        found.append((value.item(), torch.cat(slopes).double()))
+    (exact, slope), (rounded, other) = found
+    assert rounded == pytest.approx(exact, rel=0.02)
+    assert torch.nn.functional.cosine_similarity(slope, other, dim=0) > 0.97
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_training_on_a_gpu_takes_every_precision(name: str, small: Dataset) -> None:
+    """Recorded steps included: the last loss is that of exact products, nearly."""
+    history, losses = index(small).to("cuda"), {}
+    for precision in Precision:
+        settings = TrainingSettings(epochs=2, batch_size=32, lr=0.01, start=0, precision=precision)
+        trainer = Trainer(single(name, small, "cuda"), small, history, settings)
+        losses[precision] = trainer.run()[-1].loss
+    exact = losses[Precision.FLOAT32]
+    assert losses[Precision.TF32] == pytest.approx(exact, rel=0.01)
+    assert losses[Precision.BF16] == pytest.approx(exact, rel=0.05)
+
+
+@pytest.mark.gpu
+def test_tf32_cuts_the_factors_of_products_on_a_gpu() -> None:
+    device = torch.device("cuda")
+    draw = torch.Generator().manual_seed(1)
+    one, other = (torch.randn(256, 256, generator=draw, dtype=torch.float64).cuda() for _ in range(2))
+    error = {}
+    for precision in Precision:
+        with products(precision, device):
+            error[precision] = ((one.float() @ other.float()).double() - one @ other).abs().mean().item()
+    assert error[Precision.FLOAT32] * 20 < error[Precision.TF32] < error[Precision.BF16] / 2
+
+
+def test_training_follows_the_setting(small: Dataset) -> None:
+    """The weights differ from those of exact products, but little, and are float32."""
+    learned = {}
+    for precision in (Precision.FLOAT32, Precision.BF16):
+        settings = TrainingSettings(epochs=1, batch_size=64, lr=0.01, start=0, precision=precision)
+        trainer = Trainer(single("xerte", small, "cpu"), small, index(small), settings)
+        trainer.run()
+        learned[precision] = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
+    exact, rounded = learned.values()
+    assert rounded.dtype is torch.float32
+    assert not torch.equal(exact, rounded)
+    assert (exact - rounded).abs().mean() < 0.01
+
+
+def test_what_surrounds_it_is_left_as_it_was() -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        before = now(CPU)
+        with products(Precision.FLOAT32, CPU):
+            assert torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype is torch.float32, "float32 means float32"
+        assert now(CPU) == before
+    with products(Precision.BF16, CPU):
+        assert now(CPU) == before
+    assert now(CPU) != before
+
+
+def test_wide_is_float32_at_least() -> None:
+    kinds = {torch.bfloat16: torch.float32, torch.float32: torch.float32, torch.float64: torch.float64}
+    assert {kind: wide(torch.ones(1, dtype=kind)).dtype for kind in kinds} == kinds
+
+
+def test_a_verdict_tells_its_precision(small: Dataset) -> None:
+    model = api.Model(single("xerte", small, "cpu"), small)
+    exact, rounded = model.evaluate(), model.evaluate(Split.TEST, precision="bf16")
+    assert [one.to_json()["precision"] for one in (exact, rounded)] == ["float32", "bf16"]
+    assert "--precision" not in model.trace(exact).command
+    assert model.trace(rounded).command.endswith("--split test --precision bf16")
+    assert rounded.metrics().mrr == pytest.approx(exact.metrics().mrr, abs=3)
+
+
+def test_an_unknown_precision_is_refused(small: Dataset) -> None:
+    with pytest.raises(InputError, match="there is no precision fp8: choose float32, tf32, bf16"):
+        api.Model.load("recurrence", small).evaluate(precision="fp8")
