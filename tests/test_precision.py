@@ -40,8 +40,8 @@ def test_rounded_products_forecast_nearly_the_same(name: str, device: str, small
     there, here = exact.scores[both].double(), rounded.scores[both].double()
     assert (name == "ttranse") == torch.equal(there, here), "only L1 distances have no product to round"
     assert np.corrcoef(there.cpu(), here.cpu())[0, 1] > 0.99
-    again = forecast(model, history, queries)
-    assert torch.equal(again.scores, exact.scores), "something made with rounded products was kept"
+    again = forecast(model, history, queries)  # a GPU adds in any order, so not to the last digit
+    torch.testing.assert_close(again.scores, exact.scores, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Protocol, runtime_checkable
 
@@ -168,7 +168,6 @@ class Trainer:
         self.optimiser = torch.optim.Adam(
             model.parameters(), lr=settings.lr, fused=kind in ("cuda", "cpu"), capturable=kind == "cuda"
         )
-        self._replayed: ReplayedStep | None = None
         self.place = _Place()
         self.best: dict[str, Tensor] = {}
 
@@ -239,18 +238,25 @@ class Trainer:
 
     def _step(self, rows: Tensor, seed: int) -> Tensor:
         """Learns from these questions; their loss."""
+        recorded = self._recorded if len(rows) == self.settings.batch_size else None
+        if recorded is not None:
+            return recorded(rows, seed)
         with products(self.settings.precision, self.history.device):
             return self._learn(rows, seed)
 
+    @cached_property
+    def _recorded(self) -> ReplayedStep | None:
+        """A whole batch's step as a CUDA graph; None where there can be none."""
+        if self.history.device.type != "cuda" or not isinstance(self.model, FixedLearner):
+            return None
+        loss_of = partial(self.model.fixed_loss, self.history)
+        asked = self.queries, self.answer, self.settings.batch_size, self.settings.clip
+        with products(self.settings.precision, self.history.device):
+            return ReplayedStep(self.model, self.optimiser, loss_of, *asked)
+
     def _learn(self, rows: Tensor, seed: int) -> Tensor:
+        """The same, operation by operation."""
         learner: Learner = self.model  # type: ignore[assignment]  # a module is checked by what it does
-        full = len(rows) == self.settings.batch_size
-        if self.history.device.type == "cuda" and full and isinstance(learner, FixedLearner):
-            if self._replayed is None:
-                loss_of = partial(learner.fixed_loss, self.history)
-                asked = self.queries, self.answer, self.settings.batch_size, self.settings.clip
-                self._replayed = ReplayedStep(self.model, self.optimiser, loss_of, *asked)
-            return self._replayed(rows, seed)
         self.optimiser.zero_grad(set_to_none=True)
         loss = learner.loss(self.history, self.queries[rows], self.answer[rows], seed)
         loss.backward()  # type: ignore[no-untyped-call]
