@@ -313,8 +313,9 @@ def _training_step(bench: Bench) -> Timing:
         return trainer._step(rows, 1)
 
     # In training one step follows another; behind the twin's long one a GPU would have fallen asleep.
-    often = {"most": 60, "in_a_row": 15} if bench.device.type == "cuda" else {}
-    return measure("training step", step, len(rows), "questions", twin, bench.device, budget=8.0, **often)
+    most, in_a_row = (60, 15) if bench.device.type == "cuda" else (15, 1)
+    work = "training step", step, len(rows), "questions", twin, bench.device
+    return measure(*work, budget=8.0, most=most, in_a_row=in_a_row)
 
 
 def _trainer(bench: Bench) -> tuple[Trainer, Tensor]:

@@ -8,7 +8,7 @@ from xerte.bench.record import Record
 from xerte.bench.timing import Timing
 
 COLUMNS = ("job", "median", "quartiles", "rate", "memory", "times as fast as its twin")
-PRECISION_COLUMNS = ("products", "training step", "evaluation", "test MRR", "test MRR, trained so")
+PRECISION_COLUMNS = ("products", "training step", "evaluation", "test MRR, trained in float32", "test MRR, trained so")
 STAGE_COLUMNS = ("stage", "GFLOP", "MB", "floor", "measured", "times the floor")
 
 GROWTH_COLUMNS = (
