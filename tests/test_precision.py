@@ -1,5 +1,6 @@
 """Less exact matrix products: they take effect while asked for, stay close, and leave nothing behind."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,15 @@ import torch
 
 from test_contract import LEARNERS, asked, build, forecast, index, loss, small_dataset, training_batch
 from xerte import api
+from xerte.bench import exactness, pages
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
+from xerte.experiment.trace import Trace
 from xerte.precision import now, products, wide
 from xerte.training.loop import Trainer, TrainingSettings
 from xerte.types import Precision, Split
 
+ROOT = Path(__file__).parents[1]
 CPU = torch.device("cpu")
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -127,6 +131,34 @@ def test_a_verdict_tells_its_precision(small: Dataset) -> None:
     assert "--precision" not in model.trace(exact).command
     assert model.trace(rounded).command.endswith("--split test --precision bf16")
     assert rounded.metrics().mrr == pytest.approx(exact.metrics().mrr, abs=3)
+
+
+def test_the_bench_measures_every_precision_and_leaves_the_model_alone(
+    small: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exactness, "_TURNS", 1)
+    net = single("xerte", small, "cpu")
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    model, training = api.Model(net, small), TrainingSettings(batch_size=16, start=0)
+    found = exactness.precisions(model, net, training)
+    assert list(found) == ["float32", "bf16"], "TF32 is nothing of its own on a CPU"
+    assert all(row["step_s"] > 0 and row["questions_per_s"] > 0 for row in found.values())
+    mrr = [model.evaluate(precision=name).metrics().mrr for name in found]
+    assert [row["mrr"] for row in found.values()] == pytest.approx(mrr)
+    assert not net.training
+    torch.testing.assert_close(dict(net.state_dict()), before, rtol=0, atol=0)
+
+
+def test_a_page_shows_what_was_trained_with_what() -> None:
+    """The traces' numbers stand where device and precision are theirs."""
+    table = pages.exactness(ROOT)
+    cpu, gpu = (part for part in table.split("### ") if part)
+    assert "tf32" not in cpu
+    assert all(row.rstrip(" |").endswith("–") for row in cpu.splitlines() if row.startswith(("| float32", "| bf16")))
+    for name, trained in (("float32", "paper"), ("tf32", "tf32"), ("bf16", "bf16")):
+        trace = Trace.read(ROOT / "results" / f"icews14-xerte-{trained}-seed0.json")
+        (row,) = (line for line in gpu.splitlines() if line.startswith(f"| {name} "))
+        assert row.split(" | ")[-1] == f"{trace.metrics['time-aware']['mrr']:.2f} |"
 
 
 def test_an_unknown_precision_is_refused(small: Dataset) -> None:

@@ -1,6 +1,7 @@
 """Records as rows of words: the same for the screen and the page."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from xerte.bench.growth import Growth
@@ -53,7 +54,7 @@ def stage_rows(record: Record) -> list[tuple[str, ...]]:
     ]
 
 
-def precision_rows(record: Record, trained: Mapping[str, float]) -> list[tuple[str, ...]]:
+def precision_rows(record: Record, trained: Mapping[str, float] = MappingProxyType({})) -> list[tuple[str, ...]]:
     """One row per precision of matrix products; `trained`: the MRR of models trained with them, where there are any."""
     return [
         (

@@ -79,7 +79,14 @@ def run(
 
 
 def _print(record: "Record") -> None:
-    from xerte.bench.tables import COLUMNS, STAGE_COLUMNS, job_rows, stage_rows
+    from xerte.bench.tables import (
+        COLUMNS,
+        PRECISION_COLUMNS,
+        STAGE_COLUMNS,
+        job_rows,
+        precision_rows,
+        stage_rows,
+    )
 
     machine = record.machine
     load = "" if machine.load is None else f", load {machine.load:.1f}"
@@ -88,6 +95,8 @@ def _print(record: "Record") -> None:
     peak = record.floor["peak"]
     rates = f"{peak['flops'] / 1e9:,.0f} GFLOP/s and {peak['bytes'] / 1e9:,.0f} GB/s, {peak['source']}"
     print_table(f"the floor of {record.floor['queries']} questions ({rates})", STAGE_COLUMNS, stage_rows(record))
+    if record.precision:
+        print_table("less exact matrix products", PRECISION_COLUMNS[:-1], [row[:-1] for row in precision_rows(record)])
     for note in record.notes:
         print_text(f"note: {note}")
 
