@@ -30,6 +30,7 @@ from xerte.forecaster import Forecaster, Queries
 from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
+from xerte.precision import products
 from xerte.types import Precision, Split
 
 Progress = Callable[[int, int], None]
@@ -277,7 +278,7 @@ class Model:
 
         A graph that found no fact, its subject not being known yet, holds the subject alone: that is no answer.
         """
-        with torch.no_grad():
+        with torch.no_grad(), products(Precision.FLOAT32, self.history.device):
             scores = self.forecaster.forecast(self.history, queries)
         score, reached = scores.scores.double().cpu(), scores.reached.cpu()
         entity = torch.arange(score.shape[1])
