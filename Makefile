@@ -14,6 +14,10 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@
 
+$(VENV)/kernels: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,kernels]'
+	@touch $@
+
 demo: $(VENV)/ready ## the main job on the embedded world
 	$(BIN)/xerte demo
 
@@ -38,7 +42,7 @@ $(VIEWER): $(wildcard web/src/*) web/package.json web/vite.config.js | $(VENV)/r
 	$(BIN)/python -m pip install --quiet --no-deps -e .
 	@touch $@
 
-test: check web viewer ## everything that guards main
+test: check web viewer $(VENV)/kernels ## everything that guards main
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation fall below 95 %
@@ -48,7 +52,7 @@ coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation f
 docs: $(VENV)/ready ## write the generated parts of the docs anew
 	$(BIN)/python -m xerte.docs
 
-bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio fell since the last record
+bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is below half the best on record
 	$(BIN)/xerte bench --device cpu --against results/bench --save results/bench
 
 gpu-test: ## the tests that need a CUDA device, with the python at hand

@@ -1,7 +1,7 @@
 """The baselines' scores by hand and against slow twins; dates, times, losses and penalties by hand."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 
@@ -49,7 +49,7 @@ def drawn(model: Factorisation | DESimplE) -> Factorisation | DESimplE:
 
 
 @contextmanager
-def given_tables(model: nn.Module, **tables: list[list[float]]) -> Iterator[None]:
+def given_tables(model: nn.Module, **tables: Sequence[float | list[float]]) -> Iterator[None]:
     """Parameters by hand; the rest stays."""
     with torch.no_grad():
         for name, rows in tables.items():
@@ -151,6 +151,30 @@ def test_ta_models_without_weights_by_hand() -> None:
         state = float(reader(torch.zeros(1, 1).double(), torch.tensor([5]))[0, 0])
     i, f, g, o = 1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(1)), math.tanh(2), 1 / (1 + math.exp(-0.3))
     assert state == pytest.approx(o * math.tanh(i * g * sum(f**k for k in range(8))))
+
+
+def test_ta_models_by_hand() -> None:
+    """With gates open (their biases are large) and g = tanh(x), the cell adds up: LSTM(p, t) = tanh Σ tanh(x).
+
+    2024-01-06 reads 2y 0y 2y 4y 01m 0d 6d; of these 2y is 0.5 and 6d is -1, the others are 0, and the relation is 1.
+    """
+    reads = math.tanh(math.tanh(1) + 2 * math.tanh(0.5) + math.tanh(-1))
+    tables: dict[str, Sequence[float | list[float]]] = {
+        "entity": [[2.0], [3.0]],
+        "relation": [[1.0]],
+        "reader.token": [[0.0], [0.0], [0.5], *([[0.0]] * 25), [-1.0]],
+        "reader.lstm.weight_ih_l0": [[0.0], [0.0], [1.0], [0.0]],
+        "reader.lstm.weight_hh_l0": [[0.0]],
+        "reader.lstm.bias_ih_l0": [50.0, 50.0, 0.0, 50.0],
+        "reader.lstm.bias_hh_l0": [0.0],
+    }
+    product = TADistMult(FactorSettings(dim=1), FRAME).double()
+    way = TATransE(TranslationSettings(dim=1, margin=4.0), FRAME).double()
+    with given_tables(product, **tables):
+        assert scores(product, ask(0, 0, 5))[0].tolist() == pytest.approx([4 * reads, 6 * reads, 0, 0])
+    with given_tables(way, **tables):
+        gaps = [abs(2 + reads - end) for end in (2, 3, 0, 0)]
+        assert scores(way, ask(0, 0, 5))[0].tolist() == pytest.approx([4 - gap for gap in gaps], abs=1e-4)
 
 
 # Slow twins
@@ -280,6 +304,17 @@ def test_the_loss_is_the_mean_over_questions_with_offset_and_penalty_by_hand() -
             logits = [x - math.log(E) for x in (3.0, 6.0, 0.0, 0.0)]
             expected = sum(math.log1p(math.exp(x)) for x in logits) - logits[1]
             assert float(binary.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0)) == pytest.approx(expected)
+
+
+def test_de_simples_penalty_by_hand() -> None:
+    """Lasting numbers alone: h_0 = 1, k_0 = 2, h_1 = 3, k_1 = 0, r = 1, r' = -2: N3 = 1 + 8 + 27 + 0 + 1 + 8."""
+    plain, penalised = (DESimplE(DESimplESettings(dim=1, changing=0, n3=n3), FRAME).double() for n3 in (0.0, 0.5))
+    tables = {"head.lasting": [[1.0], [3.0]], "tail.lasting": [[2.0]], "relation": [[1.0]], "opposite": [[-2.0]]}
+    losses = []
+    for model in (plain, penalised):
+        with given_tables(model, **tables):
+            losses.append(float(model.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0)))
+    assert losses[1] - losses[0] == pytest.approx(45 / 2)
 
 
 def test_tntcomplex_penalties_by_hand() -> None:

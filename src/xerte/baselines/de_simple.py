@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from xerte.baselines.dates import civil
-from xerte.baselines.factorisation import FactorSettings, dropped, offset, one_vs_all, table
+from xerte.baselines.factorisation import FactorSettings, cubes, dropped, offset, one_vs_all, table
 from xerte.baselines.frame import Frame
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
@@ -67,9 +67,16 @@ class DESimplE(nn.Module):
         return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
-        """1-vs-all over every entity."""
+        """1-vs-all over every entity, and N3 over both vectors of subject, relation and answer."""
         vector = dropped(self._ask(queries), self.settings.dropout, queries, seed)
-        return one_vs_all(self._scores(queries, vector) + self.offset, answer, self.settings.loss)
+        loss = one_vs_all(self._scores(queries, vector) + self.offset, answer, self.settings.loss)
+        return loss + self._penalty(queries, answer) if self.settings.n3 else loss
+
+    def _penalty(self, queries: Queries, answer: Tensor) -> Tensor:
+        moment = self._moment(queries.time)
+        ends = [self._answers(entity, moment) for entity in (queries.subject, answer)]
+        relation, opposite = (one.index_select(0, queries.relation) for one in (self.relation, self.opposite))
+        return cubes(self.settings.n3, *ends, relation, opposite)
 
     def _scores(self, queries: Queries, vector: Tensor) -> Tensor:
         """[Q, E]: the questions' vectors with all entities, date by date."""

@@ -113,14 +113,15 @@ class Factorisation(nn.Module):
 
     def penalty(self, queries: Queries, subject: Tensor, relation: Tensor, answer: Tensor) -> Tensor:  # noqa: ARG002
         """N3 (Lacroix et al. 2018): Σ |x|³ over the factors of a fact, the mean over the batch."""
-        return self.cubes(self.settings.n3, subject, relation, self.entity.index_select(0, answer))
+        return cubes(self.settings.n3, subject, relation, self.entity.index_select(0, answer), parts=self.parts)
 
-    def cubes(self, weight: float, *factors: Tensor) -> Tensor:
-        """weight · Σ |x|³ over these factors [n, width], complex numbers by their modulus; the mean over rows."""
-        if not weight:
-            return factors[0].new_zeros(())
-        moduli = torch.cat([_modulus(factor, self.parts) for factor in factors], 1)
-        return weight * (moduli**3).sum(1).mean()
+
+def cubes(weight: float, *factors: Tensor, parts: int = 1) -> Tensor:
+    """weight · Σ |x|³ over these factors [n, width], complex ones (two parts) by their modulus; the mean over rows."""
+    if not weight:
+        return factors[0].new_zeros(())
+    moduli = torch.cat([_modulus(factor, parts) for factor in factors], 1)
+    return weight * (moduli**3).sum(1).mean()
 
 
 def _modulus(factor: Tensor, parts: int) -> Tensor:

@@ -6,7 +6,7 @@ from pydantic import Field
 from torch import Tensor
 
 from xerte.baselines.complex import ComplEx, product
-from xerte.baselines.factorisation import FactorSettings, table
+from xerte.baselines.factorisation import FactorSettings, cubes, table
 from xerte.baselines.frame import Frame
 from xerte.baselines.times import TimeSettings, rows_at
 from xerte.forecaster import Queries
@@ -41,10 +41,10 @@ class TNTComplEx(ComplEx):
     def penalty(self, queries: Queries, subject: Tensor, relation: Tensor, answer: Tensor) -> Tensor:  # noqa: ARG002
         """N3 over the four factors of a fact, the two parts of its relation apart, and the smoothness of time."""
         lasting, answers = self.lasting.index_select(0, queries.relation), self.entity.index_select(0, answer)
-        n3 = self.cubes(self.settings.n3, subject, self._changing(queries), lasting, answers)
+        n3 = cubes(self.settings.n3, subject, self._changing(queries), lasting, answers, parts=self.parts)
         if len(self.time) < 2:
             return n3
-        return n3 + self.cubes(self.settings.smoothness, self.time[1:] - self.time[:-1])
+        return n3 + cubes(self.settings.smoothness, self.time[1:] - self.time[:-1], parts=self.parts)
 
     def _changing(self, queries: Queries) -> Tensor:
         time = rows_at(self.time, queries.time, self.frame, self.settings.unseen_times)

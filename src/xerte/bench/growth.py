@@ -31,12 +31,14 @@ class Growth:
         sizes: one entry per number of events, smallest first: what `bench.stages` reported.
         machine: where; command: what to type to do it again.
         imports: how often every size was taken in; the quickest counts.
+        asked_peak_bytes: the most memory that was resident while all sizes were open, asked and learned from at once.
     """
 
     sizes: tuple[Mapping[str, Any], ...]
     machine: Machine
     command: str
     imports: int
+    asked_peak_bytes: int
 
     def write(self, path: Path) -> None:
         """Writes the file, whole or not at all."""
@@ -53,7 +55,7 @@ class Growth:
             path,
             FORMAT,
             "a trace of growth",
-            lambda body: Growth(tuple(body["sizes"]), Machine(**body["machine"]), body["command"], body["imports"]),
+            lambda body: Growth(**body | {"sizes": tuple(body["sizes"]), "machine": Machine(**body["machine"])}),
         )
 
 
@@ -144,7 +146,7 @@ def grow(
     _tell(told, "open, ask and learn, all sizes in turns")
     asked = _stage("ask", *places)
     found = [row | {"asked": asked["done"][name]} for name, row in rows.items()]
-    return Growth(tuple(found), machine, command, imports)
+    return Growth(tuple(found), machine, command, imports, asked["peak_bytes"])
 
 
 def _tell(told: Callable[[str], None] | None, words: str) -> None:

@@ -390,9 +390,7 @@ def _evaluation(bench: Bench) -> Timing:
 
     twin = Twin(one, 1, "one question at a time, its rank counted three times")
     count = 2 * bench.dataset.sizes[2]
-    return measure(
-        "evaluation", bench.model.evaluate, count, "questions", twin, bench.device, budget=5.0, warm=False, most=5
-    )
+    return measure("evaluation", bench.model.evaluate, count, "questions", twin, bench.device, budget=5.0, most=5)
 
 
 def _cold_answer(bench: Bench) -> Timing:
@@ -408,4 +406,4 @@ def _cold_answer(bench: Bench) -> Timing:
         subprocess.run(command, check=True, capture_output=True, env=os.environ)  # noqa: S603 - our own program
 
     twin = Twin(lambda: start(bare), 1, "a process that loads torch and makes one number")
-    return measure("cold answer", lambda: start(program), 1, "answers", twin, budget=20.0, warm=True, most=5)
+    return measure("cold answer", lambda: start(program), 1, "answers", twin, budget=20.0, most=5)

@@ -14,6 +14,7 @@ from xerte.bench.tables import (
     growth_rows,
     job_rows,
     precision_rows,
+    span,
     stage_rows,
 )
 from xerte.experiment.definition import experiments
@@ -66,8 +67,9 @@ def growth(root: Path) -> str:
         return _NOTHING
     grown = Growth.read(root / GROWTH)
     first, last = grown.sizes[0], grown.sizes[-1]
+    late = [row["asked"]["question_p99_s"] for row in (first, last)]
     slower, harder = (last["asked"][name] / first["asked"][name] for name in ("question_s", "question_cpu_s"))
-    peak = max(max(row["import"]["peak_bytes"], row["index"]["peak_bytes"]) for row in grown.sizes)
+    peak = max(row[stage]["peak_bytes"] for row in grown.sizes for stage in ("import", "index"))
     lines = [
         _table(GROWTH_COLUMNS, growth_rows(grown)),
         "",
@@ -75,9 +77,12 @@ def growth(root: Path) -> str:
         f"- The busiest entity holds {100 * last['import']['done']['hub_share']:.1f} % of all edges.",
         (
             f"- A question at {last['events']:,} events takes {slower:.2f} times what it takes at {first['events']:,}; "
-            f"of the processor's time, {harder:.2f} times."
+            f"of the processor's time, {harder:.2f} times. The slowest percent: {span(late[0])} and {span(late[1])}."
         ),
-        f"- The most memory any stage had resident, pages of mapped files included: {peak / 2**30:.2f} GiB.",
+        (
+            f"- The most memory resident, with pages of mapped files: {peak / 2**30:.2f} GiB in imports and indexing, "
+            f"{grown.asked_peak_bytes / 2**30:.2f} GiB while all sizes were open at once, asked and learned from."
+        ),
         "- Processor seconds of an import, all threads: "
         + ", ".join(f"{row['import']['cpu_s']:,.0f} s for {row['events']:,}" for row in grown.sizes)
         + ".",

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,39 +119,43 @@ def newest(folder: Path) -> list[Record]:
     """Of every dataset, preset and kind of device the record made last, by these."""
     last: dict[tuple[str, str, str], Record] = {}
     for record in kept(folder):
-        last[record.dataset, record.preset, record.kind] = record
+        last[_what(record)] = record
     return [last[key] for key in sorted(last)]
 
 
-def predecessor(now: Record, place: Path) -> Record | None:
-    """The record in this file, or the last of the same dataset, preset and kind of device in this folder."""
+def predecessors(now: Record, place: Path) -> list[Record]:
+    """The record in this file, or all of the same dataset, preset and kind of device in this folder."""
     if not place.is_dir():
-        return Record.read(place)
-    same = [one for one in newest(place) if (one.dataset, one.preset, one.kind) == (now.dataset, now.preset, now.kind)]
-    return same[0] if same else None
+        return [Record.read(place)]
+    return [one for one in kept(place) if _what(one) == _what(now)]
 
 
-def slower(now: Record, before: Record, tolerance: float) -> list[str]:
-    """The guard: a sentence for every job whose ratio to its twin fell by more than this factor.
+def slower(now: Record, before: Sequence[Record], tolerance: float) -> list[str]:
+    """The guard: a sentence for every job whose ratio to its twin is by more than this factor below its best so far.
 
-    Seconds are never compared: machines differ and are busy. A job that only one of the records has is passed over.
+    Seconds are never compared: machines differ and are busy. The best counts and not the last, so that small losses do
+    not add up unseen. A job that was never measured before is passed over.
 
     Raises:
-        InputError: the records are of different datasets, presets or kinds of device, or no job can be compared.
+        InputError: a record is of another dataset, preset or kind of device, or no job can be compared.
     """
-    mine, theirs = ((one.dataset, one.preset, one.kind) for one in (now, before))
-    if mine != theirs:
-        raise InputError(f"a run of {'/'.join(mine)} cannot be held against one of {'/'.join(theirs)}")
-    known = {timing.job: timing.ratio for timing in before.timings}
-    pairs = [(timing.job, timing.ratio, known.get(timing.job)) for timing in now.timings]
-    both = [(job, ratio, then) for job, ratio, then in pairs if ratio is not None and then is not None]
-    if not both:
+    for one in before:
+        if _what(one) != _what(now):
+            raise InputError(f"a run of {'/'.join(_what(now))} cannot be held against one of {'/'.join(_what(one))}")
+    known = [(timing.job, timing.ratio, one.machine.commit[:10]) for one in before for timing in one.timings]
+    best = {job: (ratio, commit) for job, ratio, commit in sorted(known, key=lambda row: row[1] or 0.0) if ratio}
+    mine = [(timing.job, timing.ratio) for timing in now.timings if timing.ratio and timing.job in best]
+    if before and not mine:
         raise InputError("the two runs have no job in common: there is nothing to compare")
     return [
-        f"{job}: {ratio:,.1f} times as fast as its twin, {then:,.1f} times at {before.machine.commit[:10]}"
-        for job, ratio, then in both
-        if ratio * tolerance < then
+        f"{job}: {ratio:,.1f} times as fast as its twin, {best[job][0]:,.1f} times at {best[job][1]}"
+        for job, ratio in mine
+        if ratio * tolerance < best[job][0]
     ]
+
+
+def _what(record: Record) -> tuple[str, str, str]:
+    return record.dataset, record.preset, record.kind
 
 
 def _processor() -> str:

@@ -28,8 +28,8 @@ from xerte.model import XERTE
 from xerte.training.loop import Trainer
 from xerte.types import Split
 
-QUESTIONS, WARM = 40, 6
-EPOCHS = (128, 256, 512)
+QUESTIONS, WARM = 200, 6
+EPOCHS = (256, 512, 1024)
 """How many questions the epochs ask that are timed."""
 
 
@@ -76,6 +76,7 @@ def ask(*folders: Path) -> dict[str, Any]:
             **seconds,
             "question_s": median(latency[name][WARM:]),
             "question_quartiles_s": quantiles(latency[name][WARM:], n=4, method="inclusive")[::2],
+            "question_p99_s": quantiles(latency[name][WARM:], n=100, method="inclusive")[-1],
             "question_cpu_s": median(worked[name][WARM:]),
             "first_question_s": latency[name][0],
             "epochs_cpu_s": epochs[name],

@@ -73,13 +73,12 @@ def measure(
     twin: Twin | None = None,
     device: torch.device | None = None,
     budget: float = 3.0,
-    warm: bool = True,
     most: int = 15,
     in_a_row: int = 1,
 ) -> Timing:
     """Runs a job and its twin in turns: at least three times, at most `most`, and for about `budget` seconds.
 
-    A job that is not warmed up first, because it takes long or because cold is what is asked for, may run only once.
+    Both run once before without counting.
 
     Args:
         job, count, unit: see `Timing`.
@@ -87,20 +86,18 @@ def measure(
         twin: what it is compared with.
         device: where the work is done: a GPU has finished before the clock is read.
         budget: seconds, of job and twin together.
-        warm: whether to run both once without counting.
         most: runs that are enough.
         in_a_row: runs of the job to one of a twin that takes many times as long.
     """
     device = device or torch.device("cpu")
-    if warm:
-        _clocked(work, device)
-        if twin is not None:
-            twin.work()
+    _clocked(work, device)
+    if twin is not None:
+        twin.work()
     own: list[float] = []
     others: list[float] = []
     peaks: list[int | None] = []
-    spent, least = 0.0, 3 if warm else 1
-    while len(own) < least or (len(own) < most and spent < budget):
+    spent = 0.0
+    while len(own) < 3 or (len(own) < most and spent < budget):
         for _ in range(in_a_row):
             seconds, peak = _clocked(work, device)
             own.append(seconds)
@@ -110,7 +107,7 @@ def measure(
             seconds, _ = _clocked(twin.work, torch.device("cpu"))
             others.append(seconds * count / twin.count)
             spent += seconds
-    low, middle, high = quantiles(own, n=4, method="inclusive") if len(own) > 1 else own * 3
+    low, middle, high = quantiles(own, n=4, method="inclusive")
     known = [peak for peak in peaks if peak is not None]
     return Timing(
         job=job,

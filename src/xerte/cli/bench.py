@@ -42,9 +42,9 @@ def run(
     save: Annotated[Path | None, typer.Option(help="Keep the record in this folder, under a name of its own.")] = None,
     against: Annotated[
         Path | None,
-        typer.Option(help="A record, or a folder of them, to hold ratios against; exit code 1 where one fell."),
+        typer.Option(help="A record, or a folder of them, to hold ratios against; exit code 1 below the best of them."),
     ] = None,
-    tolerance: Annotated[float, typer.Option(min=1, help="How many times a ratio may fall.")] = 2.0,
+    tolerance: Annotated[float, typer.Option(min=1, help="How many times a ratio may lie below the best.")] = 2.0,
     as_json: AsJson = False,
 ) -> None:
     """Times import, index, sampling, forward, training step, one question, full evaluation and a cold start.
@@ -58,23 +58,24 @@ def run(
     xerte bench --quick --against results/bench
     """
     from xerte.bench.jobs import run as measured
-    from xerte.bench.record import predecessor, slower
+    from xerte.bench.record import predecessors, slower
 
     words = [dataset, *(["--model", Path(model).name] if model else []), "--preset", preset, "--device", device]
     command = shlex.join(["xerte", "bench", *words, *(["--quick"] if quick else [])])
     with busy(f"measuring {dataset}"):
         record = measured(dataset, model, preset, device, command, quick)
-    before = None if against is None else predecessor(record, against)
-    if save is not None:
+    worse = [] if against is None else slower(record, predecessors(record, against), tolerance)
+    if save is not None and not worse:
         record.write(save / record.file_name)
-    worse = [] if before is None else slower(record, before, tolerance)
     if as_json:
-        print_json(record.to_json() | ({} if before is None else {"slower": worse}))
+        print_json(record.to_json() | ({} if against is None else {"slower": worse}))
     else:
         _print(record)
     for line in worse:
         typer.echo(f"slower than it was: {line}", err=True)
     if worse:
+        if save is not None:
+            typer.echo("the record was not kept; to accept it, save it without --against", err=True)
         raise typer.Exit(1)
 
 
