@@ -13,6 +13,8 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from pydantic.fields import FieldInfo
+
 from xerte.bench import pages as bench_pages
 from xerte.bench import segments
 from xerte.errors import InputError
@@ -25,6 +27,7 @@ from xerte.experiment.report import markdown as baselines_tables
 from xerte.experiment.report import summary
 from xerte.experiment.trace import Trace
 from xerte.settings import ModelSettings
+from xerte.training.loop import TrainingSettings
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -126,13 +129,26 @@ def settings_table(_: Path) -> str:
     written = tomllib.loads((PRESET_FOLDER / "text.toml").read_text("utf-8"))["model"]
     lines = ["| setting | as run (`paper`) | as written (`text`) | what it is |", "|---|---|---|---|"]
     for name, field in ModelSettings.model_fields.items():
-        kind, default = field.annotation, field.default
-        about = field.description or ""
-        if isinstance(kind, type) and issubclass(kind, StrEnum):
-            about = f"{(kind.__doc__ or '').strip()} One of {', '.join(f'`{one.value}`' for one in kind)}."
         text = f"`{_plain(written[name])}`" if name in written else ""
-        lines.append(f"| `{name}` | `{_plain(default)}` | {text} | {about} |")
+        lines.append(f"| `{name}` | `{_plain(field.default)}` | {text} | {_about(field)} |")
     return "\n".join(lines)
+
+
+def training_table(_: Path) -> str:
+    """Every setting of the trainer with its default."""
+    rows = [
+        f"| `{name}` | `{_plain(field.default)}` | {_about(field)} |"
+        for name, field in TrainingSettings.model_fields.items()
+    ]
+    return "\n".join(["| setting | default | what it is |", "|---|---|---|", *rows])
+
+
+def _about(field: FieldInfo) -> str:
+    """What a setting is, in its own words or in those of its kind."""
+    kind = field.annotation
+    if not (isinstance(kind, type) and issubclass(kind, StrEnum)):
+        return field.description or ""
+    return f"{(kind.__doc__ or '').strip()} One of {', '.join(f'`{one.value}`' for one in kind)}."
 
 
 def _plain(value: object) -> str:
@@ -208,6 +224,7 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "published": published_table,
     "results": results_table,
     "settings": settings_table,
+    "training-settings": training_table,
     "runs": runs_table,
     "summary": summary,
     **bench_pages.PARTS,

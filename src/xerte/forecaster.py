@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from xerte.data.facts import Facts
+from xerte.precision import products
+from xerte.types import Precision
 
 if TYPE_CHECKING:
     from xerte.graph.growth import Growth
@@ -66,6 +68,17 @@ class Scores:
     def graph(self) -> "InferenceGraph | None":
         """The inference graphs, as an explanation reads them; made when first asked for."""
         return None if self.growth is None else self.growth.graph
+
+
+def ask(
+    forecaster: "Forecaster",
+    history: "TemporalIndex",
+    queries: Queries,
+    precision: Precision = Precision.FLOAT32,
+) -> Scores:
+    """A forecast that nothing learns from, with matrix products of this precision."""
+    with torch.no_grad(), products(precision, history.device):
+        return forecaster.forecast(history, queries)
 
 
 class Forecaster(Protocol):

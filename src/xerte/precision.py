@@ -1,4 +1,4 @@
-"""How exactly matrices are multiplied. Everything else, and every number that is kept, is float32."""
+"""How exactly matrices are multiplied."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from xerte.errors import InputError
 from xerte.types import Precision
 
 
@@ -15,16 +16,24 @@ def wide(product: Tensor) -> Tensor:
     return product if product.dtype.itemsize >= torch.float32.itemsize else product.float()
 
 
-def now(device: torch.device) -> tuple[bool, str]:
+def now(device: torch.device) -> tuple[object, ...]:
     """How matrices are multiplied on this device now: what was made of them otherwise is not kept."""
-    return torch.is_autocast_enabled(device.type), torch.backends.cuda.matmul.fp32_precision
+    rounded = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
+    return rounded, *(switch.fp32_precision == "tf32" for switch in _switches(device))
 
 
 @contextmanager
 def products(precision: Precision, device: torch.device) -> Iterator[None]:
-    """Multiplies matrices so on this device, recurrent layers included, for as long as it lasts."""
-    # Where there is no GPU the switches are left alone: several threads may be here at once.
-    switches: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn.rnn) if device.type == "cuda" else ()
+    """Multiplies matrices so on this device, recurrent layers included, for as long as it lasts.
+
+    Torch's switches for a GPU are the whole process's: one thread at a time may use it with a precision of its own.
+
+    Raises:
+        InputError: the device does not know the precision.
+    """
+    if precision is Precision.TF32 and device.type != "cuda":
+        raise InputError(f"tf32 is known to GPUs alone, not to {device.type}: choose float32 or bf16")
+    switches = _switches(device)
     before = [switch.fp32_precision for switch in switches]
     # Casts are not remembered: a recorded step must make them anew, from the weights as they then are.
     cast = torch.autocast(device.type, torch.bfloat16, enabled=precision is Precision.BF16, cache_enabled=False)
@@ -36,3 +45,8 @@ def products(precision: Precision, device: torch.device) -> Iterator[None]:
     finally:
         for switch, was in zip(switches, before, strict=True):
             switch.fp32_precision = was
+
+
+def _switches(device: torch.device) -> tuple[Any, ...]:
+    """Those of torch for matrices and for recurrent layers; elsewhere than on a GPU there are none."""
+    return (torch.backends.cuda.matmul, torch.backends.cudnn.rnn) if device.type == "cuda" else ()

@@ -32,8 +32,8 @@ class TieType(StrEnum):
 
 
 class Precision(StrEnum):
-    """What a factor keeps of its digits in a matrix product; sums of products are float32 in every case."""
+    """What a factor keeps of its digits in a matrix product."""
 
     FLOAT32 = "float32"  # all 23 bits behind the point
-    TF32 = "tf32"  # 10 of them, on a GPU; elsewhere as float32
+    TF32 = "tf32"  # 10 of them; GPUs only
     BF16 = "bf16"  # 7 of them, and what comes of the product is rounded to as many

@@ -6,7 +6,6 @@ from functools import cached_property, partial
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import torch
 from torch import Tensor
 
 from xerte.api.forecast import Answer, Forecast, Question, named
@@ -18,7 +17,7 @@ from xerte.explanation.named import Dismissed, Fact, Graph, Path
 from xerte.explanation.sentences import Teller, default_teller, sentence, when
 from xerte.explanation.witness import Witness
 from xerte.files import write_bytes, write_text
-from xerte.forecaster import Forecaster, Queries, Scores
+from xerte.forecaster import Forecaster, Queries, Scores, ask
 from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
 
@@ -252,8 +251,7 @@ class Explainer:
         return replace(about, evidence=witness.evidence(), paths=paths, rest=rest, witness=witness, of=of)
 
     def _again(self) -> Scores:
-        with torch.no_grad():
-            return self.forecaster.forecast(self.history, self.query)
+        return ask(self.forecaster, self.history, self.query)
 
     def _score(self, scores: Scores, answer: int) -> float | None:
         """The answer's score; None where it was not reached, and where a graph found no fact: see `Model._answers`."""

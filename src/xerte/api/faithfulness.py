@@ -20,7 +20,7 @@ from xerte.explanation.causes import Coroner, Found, Recall
 from xerte.explanation.faithfulness import KS as KS
 from xerte.explanation.faithfulness import Case, Examiner, Seeded, Trial
 from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
-from xerte.forecaster import Queries
+from xerte.forecaster import Queries, ask
 from xerte.types import Split
 
 QUESTIONS = 300
@@ -156,9 +156,8 @@ class _Draw:
         self._answer = torch.from_numpy(facts.object.astype(np.int64)).to(model.device)
         self._order = np.random.default_rng(seed).permutation(len(facts))
         self._filters = Filters.of(model.dataset, model.device)
-        with torch.no_grad():
-            if model.forecaster.forecast(model.history, self._queries[:1]).graph is None:
-                raise InputError(f"{model.name} leaves no inference graph to examine: name a trained xERTE model")
+        if ask(model.forecaster, model.history, self._queries[:1]).graph is None:
+            raise InputError(f"{model.name} leaves no inference graph to examine: name a trained xERTE model")
 
     def examiner(self, model: Model) -> Examiner:
         return Examiner(model.forecaster, model.history, model.dataset.facts, self._filters)

@@ -26,17 +26,16 @@ from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import changed_since_training, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, cost, device_name, versions
-from xerte.forecaster import Forecaster, Queries
+from xerte.forecaster import Forecaster, Queries, ask
 from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
-from xerte.precision import products
 from xerte.types import Precision, Split
 
 Progress = Callable[[int, int], None]
 _SMALL = 16
 """So few questions are answered by one thread."""
-_DETAILS = ("interval", "ties", "groups", "seen, raw", "seen, raw, by graph size", "reached")
+_DETAILS = ("interval", "ties", "groups", "seen, raw", "seen, raw, by graph size", "reached", "precision")
 
 
 @runtime_checkable
@@ -202,8 +201,8 @@ class Model:
             raise InputError(f"there is no split {split}: choose {', '.join(Split)}")
         if precision not in list(Precision):
             raise InputError(f"there is no precision {precision}: choose {', '.join(Precision)}")
-        chosen = Split(split), self.history, None, progress, Precision(precision)
-        return judge(self.forecaster, self.dataset, *chosen)
+        asked = self.forecaster, self.dataset, Split(split), self.history
+        return judge(*asked, progress=progress, precision=Precision(precision))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -278,8 +277,7 @@ class Model:
 
         A graph that found no fact, its subject not being known yet, holds the subject alone: that is no answer.
         """
-        with torch.no_grad(), products(Precision.FLOAT32, self.history.device):
-            scores = self.forecaster.forecast(self.history, queries)
+        scores = ask(self.forecaster, self.history, queries)
         score, reached = scores.scores.double().cpu(), scores.reached.cpu()
         entity = torch.arange(score.shape[1])
         if candidates is not None:

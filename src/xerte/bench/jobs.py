@@ -313,9 +313,8 @@ def _training_step(bench: Bench) -> Timing:
         return trainer._step(rows, 1)
 
     # In training one step follows another; behind the twin's long one a GPU would have fallen asleep.
-    most, in_a_row = (60, 15) if bench.device.type == "cuda" else (15, 1)
-    work = "training step", step, len(rows), "questions", twin, bench.device
-    return measure(*work, budget=8.0, most=most, in_a_row=in_a_row)
+    work = "training step", step, len(rows), "questions", twin, bench.device, 8.0
+    return measure(*work, most=60, in_a_row=15) if bench.device.type == "cuda" else measure(*work)
 
 
 def _trainer(bench: Bench) -> tuple[Trainer, Tensor]:

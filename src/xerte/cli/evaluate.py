@@ -38,9 +38,7 @@ def evaluate(
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
-    precision: Annotated[
-        Precision, typer.Option(help="Of matrix products; tf32 counts on a GPU alone.")
-    ] = Precision.FLOAT32,
+    precision: Annotated[Precision, typer.Option(help="Of matrix products; tf32 needs a GPU.")] = Precision.FLOAT32,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -70,7 +68,8 @@ def evaluate(
         )
         return
     body = evaluation.to_json()
-    title = f"{chosen.name} on {chosen.dataset.name}, {split.value} ({body['seconds']:.1f} s)"
+    exactly = "" if precision is Precision.FLOAT32 else f", {precision.value} products"
+    title = f"{chosen.name} on {chosen.dataset.name}, {split.value}{exactly} ({body['seconds']:.1f} s)"
     print_table(title, ("filter", *COLUMNS), [(name, *_cells(metrics)) for name, metrics in body["metrics"].items()])
     interval = body["interval"]["time-aware"]["mrr"]
     print_text(

@@ -16,9 +16,8 @@ from xerte.evaluation.filters import Filters
 from xerte.evaluation.metrics import Evaluation, Mask
 from xerte.evaluation.protocol import Protocol, both_directions
 from xerte.evaluation.ranks import Ranks, rank
-from xerte.forecaster import Forecaster, Queries, Scores
+from xerte.forecaster import Forecaster, Queries, Scores, ask
 from xerte.graph.index import TemporalIndex
-from xerte.precision import products
 from xerte.types import Precision, Split
 
 CELLS = 1 << 23
@@ -58,7 +57,7 @@ def evaluate(
         precision: of the forecaster's matrix products.
 
     Raises:
-        InputError: the split is empty.
+        InputError: the split is empty, or the device does not know the precision.
         XerteError: the forecaster's scores cannot be ranked.
     """
     facts = both_directions(dataset.split(split), dataset.relations)
@@ -74,8 +73,7 @@ def evaluate(
     def judge(rows: slice) -> _Judged:
         batch, goal = queries[rows], answer[rows]
         with torch.no_grad():
-            with products(precision, history.device):
-                scores = forecaster.forecast(history, batch)
+            scores = ask(forecaster, history, batch, precision)
             _check(forecaster.name, scores, (len(batch), dataset.num_entities))
             ranks = rank(scores, goal, [filters.others(filter, batch, goal) for filter in protocol.filters])
             reached = scores.reached.gather(1, goal[:, None])[:, 0]

@@ -24,7 +24,7 @@ from xerte.evaluation.filters import Filters
 from xerte.evaluation.ranks import rank
 from xerte.explanation.controls import Place, matched, places
 from xerte.explanation.evidence import Evidence, evidence
-from xerte.forecaster import Forecaster, Queries, Scores
+from xerte.forecaster import Forecaster, Queries, Scores, ask
 from xerte.graph.index import TemporalIndex
 from xerte.types import FilterType, TieType
 
@@ -167,8 +167,7 @@ class Examiner:
         return self._standings(self._ask(history, case.query), case.query, goal)[0]
 
     def _ask(self, history: TemporalIndex, queries: Queries) -> Scores:
-        with torch.no_grad():
-            return self._forecaster.forecast(history, queries)
+        return ask(self._forecaster, history, queries)
 
     def _standings(self, scores: Scores, queries: Queries, answer: Tensor) -> list[Standing]:
         ranks = rank(scores, answer, [self._filters.others(FilterType.TIME_AWARE, queries, answer)])[0]

@@ -56,15 +56,15 @@ class TrainingSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    epochs: int = Field(default=10, ge=1)
-    batch_size: int = Field(default=128, ge=1, le=1 << 16)
+    epochs: int = Field(default=10, ge=1, description="at most so many times over the training facts")
+    batch_size: int = Field(default=128, ge=1, le=1 << 16, description="questions in a step")
     lr: float = Field(default=2e-4, gt=0, description="learning rate of Adam")
     clip: float = Field(default=1.0, gt=0, description="largest norm of the gradient")
     start: int = Field(default=48, description="ticks: only training facts from this time on are asked about")
     patience: int = Field(
         default=0, ge=0, description="stop after so many epochs without a better validation; 0: never"
     )
-    precision: Precision = Field(default=Precision.FLOAT32, description="of matrix products in a step")
+    precision: Precision = Precision.FLOAT32
     checkpoint_every: int = Field(
         default=500, ge=1, description="steps between checkpoints, beside those after every epoch"
     )
@@ -255,7 +255,7 @@ class Trainer:
             return ReplayedStep(self.model, self.optimiser, loss_of, *asked)
 
     def _learn(self, rows: Tensor, seed: int) -> Tensor:
-        """The same, operation by operation."""
+        """A step operation by operation."""
         learner: Learner = self.model  # type: ignore[assignment]  # a module is checked by what it does
         self.optimiser.zero_grad(set_to_none=True)
         loss = learner.loss(self.history, self.queries[rows], self.answer[rows], seed)
