@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -23,6 +24,7 @@ from xerte.evaluation.evaluate import batch_size_for
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device, one_thread
+from xerte.experiment.horizon import IMAGINED, KNOWN, until
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import changed_since_training, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, cost, device_name, versions
@@ -195,14 +197,26 @@ class Model:
         split: Split | str = Split.TEST,
         progress: Progress | None = None,
         precision: Precision | str = Precision.FLOAT32,
+        many_steps: bool = False,
     ) -> Evaluation:
-        """The judge's verdict on one split of the dataset; `precision` is that of the model's matrix products."""
+        """The judge's verdict on one split of the dataset.
+
+        Args:
+            split: whose facts are asked about.
+            progress: told how many questions are answered, of how many.
+            precision: of the model's matrix products.
+            many_steps: let nothing be known from the beginning of the split on; RE-Net then reads what it imagines.
+        """
         if split not in list(Split):
             raise InputError(f"there is no split {split}: choose {', '.join(Split)}")
         if precision not in list(Precision):
             raise InputError(f"there is no precision {precision}: choose {', '.join(Precision)}")
-        asked = self.forecaster, self.dataset, Split(split), self.history
-        return judge(*asked, progress=progress, precision=Precision(precision))
+        asked, how = (self.forecaster, self.dataset, Split(split)), Precision(precision)
+        if not many_steps:
+            return judge(*asked, self.history, progress=progress, precision=how)
+        history, known = until(Split(split), self.forecaster, self.dataset, self.device)
+        verdict = judge(*asked, history, progress=progress, precision=how)
+        return replace(verdict, protocol=replace(verdict.protocol, history=known))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -241,8 +255,11 @@ class Model:
         """What to type for the same verdict."""
         words = ["xerte", "evaluate", self.dataset.name, "--model", self.source]
         words += ["--split", evaluation.protocol.split.value]
-        exact = evaluation.precision is Precision.FLOAT32
-        return shlex.join(words if exact else [*words, "--precision", evaluation.precision.value])
+        if evaluation.protocol.history in (KNOWN, IMAGINED):
+            words.append("--many-steps")
+        if evaluation.precision is not Precision.FLOAT32:
+            words += ["--precision", evaluation.precision.value]
+        return shlex.join(words)
 
     def _queries(self, asked: Sequence[Question]) -> Queries:
         """Ids and ticks; a question for the subject becomes one for the object of the reciprocal relation."""

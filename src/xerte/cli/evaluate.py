@@ -39,6 +39,9 @@ def evaluate(
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     precision: Annotated[Precision, typer.Option(help="Of matrix products; tf32 needs a GPU.")] = Precision.FLOAT32,
+    many_steps: Annotated[
+        bool, typer.Option("--many-steps", help="Nothing is known from the split on; re-net reads what it imagines.")
+    ] = False,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,12 +54,13 @@ def evaluate(
     xerte evaluate icews14 --model recurrence --by relation
     xerte evaluate icews14 --split valid --json
     xerte evaluate yago --trace results/yago-recurrence.json
+    xerte evaluate world --many-steps
     """
     from xerte import api
 
     chosen = api.Model.load(model, dataset, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
-        evaluation = chosen.evaluate(split, report, precision)
+        evaluation = chosen.evaluate(split, report, precision, many_steps)
     groups = _grouped(chosen, evaluation, by)
     if trace is not None:
         chosen.trace(evaluation).write(trace)
@@ -68,8 +72,9 @@ def evaluate(
         )
         return
     body = evaluation.to_json()
+    ahead = ", many steps ahead" if many_steps else ""
     exactly = "" if precision is Precision.FLOAT32 else f", {precision.value} products"
-    title = f"{chosen.name} on {chosen.dataset.name}, {split.value}{exactly} ({body['seconds']:.1f} s)"
+    title = f"{chosen.name} on {chosen.dataset.name}, {split.value}{ahead}{exactly} ({body['seconds']:.1f} s)"
     print_table(title, ("filter", *COLUMNS), [(name, *_cells(metrics)) for name, metrics in body["metrics"].items()])
     interval = body["interval"]["time-aware"]["mrr"]
     print_text(
