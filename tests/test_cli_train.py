@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 import xerte
@@ -220,6 +221,8 @@ def test_close_names_of_models_are_suggested(mine: str, trained: Path, tmp_path:
     far = mistake("evaluate", mine, "--model", "zzz")
     assert far.startswith("no model is called zzz: known are xerte, recurrence, ")
     assert re.search(r", re-net, .*kept-long-ago.* and folders of trained models$", far)
+    nowhere = "no model is called far/away/zzz: there is no folder far/away/zzz"
+    assert mistake("evaluate", mine, "--model", "far/away/zzz") == nowhere
     with pytest.raises(InputError, match=r"recurrence is a kind of model, .* name the dataset it is to answer about"):
         Model.load("recurrence")
 
@@ -233,8 +236,9 @@ def test_the_models_of_a_clone_are_suggested(mine: str, tmp_path: Path, monkeypa
 
 
 def test_a_wrong_device_is_one_sentence(mine: str, trained: Path, tmp_path: Path) -> None:
+    known = "cpu, cuda or auto" if torch.cuda.is_available() else "cpu or auto (no GPU is found)"
     for device in ("gpu", "cuda:99", "meta", "cpu:3", "", "mps"):
-        sentence = f"there is no device {device} here: choose cpu or auto"
+        sentence = f"there is no device {device} here: choose {known}"
         assert mistake("train", mine, *TINY, "--json", "--device", device, "--out", tmp_path / "other") == sentence
         assert mistake("evaluate", mine, "--model", trained, "--device", device) == sentence
         assert mistake("forecast", mine, "Ann", "visits", "60", "--model", trained, "--device", device) == sentence

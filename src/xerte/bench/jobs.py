@@ -51,6 +51,7 @@ class Bench:
 
     Attributes:
         dataset, model: what is measured; model.forecaster is `net`, an xERTE.
+        preset: the name of its settings.
         training: how it would be trained.
         queries: one batch of test questions.
         folder: for files that only live as long as the run.
@@ -59,6 +60,7 @@ class Bench:
 
     dataset: Dataset
     model: Model
+    preset: str
     net: XERTE
     training: TrainingSettings
     queries: Queries
@@ -72,23 +74,30 @@ class Bench:
 
 
 def run(
-    name: str, model: str | None, preset: str, device: str, command: str, quick: bool = False, told: Told | None = None
+    name: str,
+    model: str | None,
+    preset: str | None,
+    device: str,
+    command: str,
+    quick: bool = False,
+    told: Told | None = None,
 ) -> Record:
     """Measures every job on a dataset.
 
     Args:
         name: of the dataset.
         model: the folder of a trained xERTE; None takes one of the preset's size with weights as they are drawn.
-        preset: settings of model and training.
+        preset: settings of model and training; None: the trained model's own, or the paper's.
         device: "auto", "cpu" or "cuda".
         command: what the user typed.
         quick: leave out the full evaluation and what starts new processes.
         told: is told the name of every job before it begins.
 
     Raises:
-        InputError: the model is not an xERTE, or dataset, preset or device are not there.
+        InputError: the model is not an xERTE or of another preset, or dataset, preset or device are not there.
     """
     chosen = choose_device(device)
+    machine = Machine.of(chosen)  # the load is that of others
     with tempfile.TemporaryDirectory(prefix="xerte-") as folder:
         bench = _prepared(name, model, preset, chosen, Path(folder))
         notes = [] if _duckdb() else ["no import: duckdb is not installed here"]
@@ -107,9 +116,9 @@ def run(
         precision = precisions(bench.model, bench.net, bench.training) if learned_something else {}
     return Record(
         dataset=bench.dataset.name,
-        preset=preset,
+        preset=bench.preset,
         kind=chosen.type,
-        machine=Machine.of(chosen),
+        machine=machine,
         command=command,
         timings=tuple(timings),
         floor=floor,
@@ -130,21 +139,25 @@ def _duckdb() -> bool:
     return importlib.util.find_spec("duckdb") is not None
 
 
-def _prepared(name: str, saved: str | None, preset: str, device: torch.device, folder: Path) -> Bench:
+def _prepared(name: str, saved: str | None, preset: str | None, device: torch.device, folder: Path) -> Bench:
     dataset = catalog.load(name)
-    settings = resolve(preset, dataset)
-    if saved is None:
+    model = None if saved is None else Model.load(saved, dataset, str(device))
+    if model is not None and not isinstance(model.forecaster, XERTE):
+        raise InputError(f"{saved} holds {model.name}: the stages that are measured are those of xerte")
+    made_by = None if model is None else model.facts.get("preset")
+    if preset is not None and made_by not in (None, preset):
+        raise InputError(f"{saved} was trained with the preset {made_by}, not {preset}: leave --preset out")
+    settings = resolve(preset or made_by or "paper", dataset)
+    if settings.learner != "xerte":
+        raise InputError(f"{settings.preset} is a preset of {settings.learner}: the stages measured are those of xerte")
+    if model is None:
         sizes = (dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             net = XERTE(settings.model, *sizes).to(device).eval()
         model = Model(net, dataset, device=str(device))
         model.save(folder / "model")
-    else:
-        model = Model.load(saved, dataset, str(device))
-        if not isinstance(model.forecaster, XERTE):
-            raise InputError(f"{saved} is {model.name}: the stages that are measured are those of xerte")
-        net = model.forecaster
+    net = model.forecaster  # type: ignore[assignment]
     test = dataset.split(Split.TEST)
     if not len(test):
         raise InputError(f"{dataset.name} has no test facts to ask about")
@@ -152,7 +165,7 @@ def _prepared(name: str, saved: str | None, preset: str, device: torch.device, f
     rows = np.sort(np.random.default_rng(0).choice(len(test), batch, replace=False))
     queries = Queries.of(test[rows]).to(device)
     where = folder / "model" if saved is None else find_model(saved) or Path(saved)
-    return Bench(dataset, model, net, settings.training, queries, folder, where)
+    return Bench(dataset, model, settings.preset, net, settings.training, queries, folder, where)
 
 
 # From files to prior edges

@@ -124,10 +124,11 @@ def newest(folder: Path) -> list[Record]:
 
 
 def predecessors(now: Record, place: Path) -> list[Record]:
-    """The record in this file, or all of the same dataset, preset and kind of device in this folder."""
+    """The record in this file, or all in this folder of the same dataset, preset, kind of device and threads."""
     if not place.is_dir():
         return [Record.read(place)]
-    return [one for one in kept(place) if _what(one) == _what(now)]
+    threads = now.machine.threads
+    return [one for one in kept(place) if _what(one) == _what(now) and one.machine.threads == threads]
 
 
 def slower(now: Record, before: Sequence[Record], tolerance: float) -> list[str]:

@@ -34,11 +34,15 @@ bench = typer.Typer(
 def run(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")] = "world",
     model: Annotated[
-        str | None, typer.Option(help="The folder of a trained xERTE; without it, weights as they are drawn.")
+        str | None, typer.Option(help="A trained xERTE, by name or folder; without it, weights as they are drawn.")
     ] = None,
-    preset: Annotated[str, typer.Option(help="The preset whose sizes are measured.")] = "paper",
+    preset: Annotated[
+        str | None, typer.Option(help="The preset whose sizes are measured (default: the model's, or paper).")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
-    quick: Annotated[bool, typer.Option("--quick", help="Leave out the full evaluation and new processes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out the full evaluation, new processes and less exact products.")
+    ] = False,
     save: Annotated[Path | None, typer.Option(help="Keep the record in this folder, under a name of its own.")] = None,
     against: Annotated[
         Path | None,
@@ -50,7 +54,8 @@ def run(
     """Times import, index, sampling, forward, training step, one question, full evaluation and a cold start.
 
     Every job runs in turns with a slow twin in plain loops, in the same process: the ratio of the two may be compared
-    between machines and days, seconds may not. The floor is what the operations and bytes of a batch must cost.
+    between days and machines alike, seconds may not. The floor is what the operations and bytes of a batch must cost.
+    With a trained model, less exact matrix products are measured, too.
 
     \b
     xerte bench run
@@ -58,24 +63,33 @@ def run(
     xerte bench --quick --against results/bench
     """
     from xerte.bench.jobs import run as measured
-    from xerte.bench.record import predecessors, slower
+    from xerte.bench.record import Record, predecessors, slower
 
-    words = [dataset, *(["--model", Path(model).name] if model else []), "--preset", preset, "--device", device]
-    command = shlex.join(["xerte", "bench", *words, *(["--quick"] if quick else [])])
+    words = [dataset, *(["--model", Path(model).name] if model else []), *(["--preset", preset] if preset else [])]
+    command = shlex.join(["xerte", "bench", *words, "--device", device, *(["--quick"] if quick else [])])
+    if against is not None and not against.is_dir():
+        Record.read(against)  # a mistake is told before minutes of measuring
     with busy(f"measuring {dataset}"):
         record = measured(dataset, model, preset, device, command, quick)
-    worse = [] if against is None else slower(record, predecessors(record, against), tolerance)
+    before = [] if against is None else predecessors(record, against)
+    worse = slower(record, before, tolerance)
     if save is not None and not worse:
         record.write(save / record.file_name)
     if as_json:
         print_json(record.to_json() | ({} if against is None else {"slower": worse}))
     else:
         _print(record)
+    if against is not None and not before:
+        typer.echo(f"note: {against} holds no such record (dataset, preset, device, threads) to compare with", err=True)
     for line in worse:
         typer.echo(f"slower than it was: {line}", err=True)
     if worse:
-        if save is not None:
-            typer.echo("the record was not kept; to accept it, save it without --against", err=True)
+        load = record.machine.load or 0.0
+        busy_with = (
+            f"; other work was going on (load {load:.1f}): measure again on a quiet machine" if load > 0.5 else ""
+        )
+        kept = "" if save is None else "; the record was not kept (to accept it, save it without --against)"
+        typer.echo(f"compared with the best on record{kept}{busy_with}", err=True)
         raise typer.Exit(1)
 
 

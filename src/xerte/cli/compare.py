@@ -37,7 +37,7 @@ def compare(
     """
     from xerte.api.compare import compare
 
-    asked = [*(models or []), *(others or [])]
+    asked = [name for names in (*(models or []), *(others or [])) for name in names.split(",")]
     result = compare(dataset, subject, relation, time, asked, object=object, top=top, device=device)
     if as_json:
         print_json(result.to_json())

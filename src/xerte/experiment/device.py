@@ -27,7 +27,8 @@ def choose_device(device: str) -> torch.device:
             raise RuntimeError(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError):
-        raise InputError(f"there is no device {device} here: choose cpu or auto") from None
+        here = "cpu, cuda or auto" if torch.cuda.is_available() else "cpu or auto (no GPU is found)"
+        raise InputError(f"there is no device {device} here: choose {here}") from None
     if chosen.type == "cpu":
         _keep_memory()
     return chosen

@@ -73,6 +73,8 @@ def _absent(name: str) -> XerteError:
     close = difflib.get_close_matches(folder.name.casefold(), known, n=2)
     if close:
         hint = f"did you mean {' or '.join(known[match] for match in close)}?"
+    elif len(folder.parts) > 1:
+        hint = f"there is no folder {folder}"
     else:
         hint = f"known are {', '.join((*MODELS, *saved_names()))} and folders of trained models"
     return InputError(f"no model is called {name}: {hint}")
