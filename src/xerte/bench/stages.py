@@ -4,6 +4,7 @@ Every stage prints one JSON object: what it did, its seconds, and the most memor
 count as resident, so the true need is never larger.
 """
 
+import copy
 import json
 import sys
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from xerte.experiment.preset import resolve
 from xerte.graph.stored import FOLDER, index_of, open_index
 from xerte.model import XERTE
 from xerte.training.loop import Trainer
+from xerte.training.replay import begin
 from xerte.types import Split
 
 QUESTIONS, WARM = 200, 6
@@ -116,24 +118,29 @@ def _questions(dataset: Dataset) -> list[tuple[str, str, str]]:
 def _epochs(models: dict[str, Model]) -> dict[str, dict[int, float]]:
     """Processor seconds of epochs over so many of the latest training questions, the best of three.
 
-    They last too long for a busy machine to leave them alone, so it is the processor's time that is compared.
+    They last too long for a busy machine to leave them alone, so it is the processor's time that is compared. Each
+    begins with the same weights: what was learned before changes how long a step takes.
     """
-    trainers: dict[str, Trainer] = {}
-    for name, model in models.items():
-        dataset, net = model.dataset, model.forecaster
-        assert isinstance(net, XERTE)
-        start = int(dataset.split(Split.TRAIN).time[-max(EPOCHS)])
-        settings = resolve("paper", dataset, {"start": start}).training
-        trainers[name] = Trainer(net, dataset, model.history, settings)
     found: dict[str, dict[int, float]] = {name: {} for name in models}
     for size in 3 * EPOCHS:
-        for name, trainer in trainers.items():
+        for name, model in models.items():
+            trainer = _trainer(model)
             order = torch.from_numpy(np.random.default_rng(0).permutation(len(trainer.queries))[:size])
             before = process_time()
-            for first in range(0, size, trainer.settings.batch_size):
-                trainer._step(order[first : first + trainer.settings.batch_size], 1)
+            for rows in torch.split(order, trainer.settings.batch_size):
+                trainer._step(rows, 1)
             found[name][size] = min(process_time() - before, found[name].get(size, torch.inf))
     return found
+
+
+def _trainer(model: Model) -> Trainer:
+    """Of a copy, with everything in place that the first step would make."""
+    dataset, net = model.dataset, model.forecaster
+    assert isinstance(net, XERTE)
+    start = int(dataset.split(Split.TRAIN).time[-max(EPOCHS)])
+    trainer = Trainer(copy.deepcopy(net), dataset, model.history, resolve("paper", dataset, {"start": start}).training)
+    begin(trainer.optimiser)
+    return trainer
 
 
 def _size(folder: Path) -> int:
