@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections import Counter
@@ -74,6 +75,11 @@ def stop_after(steps: int) -> Callable[[], bool]:
 # A learner whose every move is known
 
 
+def least() -> float:
+    """A product below what float32 holds with all its digits, computed by every thread at hand; 0 where flushed."""
+    return float((torch.full((1 << 18,), 1e-30) * 1e-10).max())
+
+
 class Scripted(nn.Module):
     """Falls by one slope for ever; at its i-th validation the first script[i] answers are right, the others absent."""
 
@@ -86,17 +92,20 @@ class Scripted(nn.Module):
         self.asked: list[tuple[int, list[tuple[int, int, int, int]]]] = []
         self.judged: list[Tensor] = []
         self.modes: list[bool] = []
+        self.least: list[float] = []
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
         columns = (queries.subject, queries.relation, answer, queries.time)
         self.asked.append((seed, list(zip(*(c.tolist() for c in columns), strict=True))))
         self.modes.append(self.training)
+        self.least.append(least())
         return self.slope * self.w.sum()
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         right = self.script[len(self.judged)]
         self.judged.append(self.w.detach().clone())
         self.modes.append(self.training)
+        self.least.append(least())
         valid = self.dataset.facts[self.dataset.rows(Split.VALID)]
         answers = np.stack([valid.object, valid.subject], axis=1).reshape(-1)
         reached = torch.zeros(len(queries), self.dataset.num_entities, dtype=torch.bool)
@@ -166,6 +175,20 @@ def test_it_learns_in_training_mode_and_is_judged_in_the_other(mine: Dataset) ->
     model, trainer = scripted(mine, [1, 1])
     trainer.run()
     assert model.modes == [True, True, False] * 2  # 8 questions in batches of 4
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="other processors may not flush")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_numbers_too_small_to_teach_are_nothing_in_steps_and_only_there(mine: Dataset, threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        model, trainer = scripted(mine, [1, 1])
+        trainer.run()
+        assert least() > 0
+    finally:
+        torch.set_num_threads(before)
+    assert [number > 0 for number in model.least] == [False, False, True] * 2  # two steps, then a validation
 
 
 def test_the_loss_told_is_the_mean_over_the_steps_so_far(mine: Dataset) -> None:
