@@ -554,7 +554,11 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
         "--among",
         str(names),
     ]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it may be ignored
+    try:
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     writer = os.open(names, os.O_WRONLY)  # waits until the program has opened it; then the program waits for us
     child.send_signal(signal.SIGINT)
     os.close(writer)  # a signal that comes just before the read begins is noticed when it ends
