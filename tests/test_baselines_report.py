@@ -146,6 +146,7 @@ def test_compare_on_the_command_line() -> None:
     assert lines[0] == ["entity", "recurrence", "oracle"]
     assert lines[2][:2] == ["Druerugard", "*"]
     assert told.endswith("* happened: Druerugard\n")
+    assert run(*asked, "--models", "recurrence,oracle", "--top", "2")[1] == told, "commas will do, too"
     code, told, _ = run(*asked, "--models", "recurrence", "--models", "oracle", "--json")
     body = json.loads(told)
     assert [one["model"] for one in body["models"]] == ["recurrence", "oracle"]

@@ -1,5 +1,6 @@
 """Less exact matrix products: they take effect while asked for, stay close, and leave nothing behind."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -223,8 +224,13 @@ def test_the_bench_measures_every_precision_and_leaves_the_model_alone(
     monkeypatch.setattr(exactness, "_TURNS", 1)
     net = single("xerte", small, "cpu")
     before = {name: value.clone() for name, value in net.state_dict().items()}
-    model, training = api.Model(net, small), TrainingSettings(batch_size=16, start=0)
-    found = exactness.precisions(model, net, training)
+    model = api.Model(net, small)
+
+    def learning(precision: Precision) -> tuple[Trainer, Tensor]:
+        settings = TrainingSettings(batch_size=16, start=0, precision=precision)
+        return Trainer(copy.deepcopy(net).train(), small, model.history, settings), torch.arange(16)
+
+    found = exactness.precisions(model, learning)
     assert list(found) == ["float32", "bf16"], "TF32 is nothing of its own on a CPU"
     assert all(row["step_s"] > 0 and row["questions_per_s"] > 0 for row in found.values())
     mrr = [model.evaluate(precision=name).metrics().mrr for name in found]

@@ -1,38 +1,35 @@
 """What less exact matrix products save and what they cost, beside exact ones, in turns in one process."""
 
-import copy
+from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
-import numpy as np
 import torch
+from torch import Tensor
 
 from xerte.api.model import Model
-from xerte.model import XERTE
-from xerte.training.loop import Trainer, TrainingSettings
+from xerte.training.loop import Trainer
 from xerte.types import Precision, Split
 
+Learning = Callable[[Precision], tuple[Trainer, Tensor]]
 _TURNS, _STEPS = 5, {"cpu": 1, "cuda": 40}
 
 
-def precisions(model: Model, net: XERTE, training: TrainingSettings) -> dict[str, dict[str, float]]:
+def precisions(model: Model, learning: Learning) -> dict[str, dict[str, float]]:
     """Of every precision this device knows: seconds of a training step and of an evaluation, and its MRR on test.
 
     Args:
-        model: a trained one, whose forecaster is `net`; it stays as it is.
-        net: what learns in the steps, copied.
-        training: whose batches they are.
+        model: a trained one; it stays as it is.
+        learning: a trainer of a copy of it with products of a precision, and a batch.
     """
     kind = model.device.type
     known = [one for one in Precision if kind == "cuda" or one is not Precision.TF32]
     step: dict[Precision, list[float]] = {one: [] for one in known}
     judged: dict[Precision, list[float]] = {one: [] for one in known}
     mrr: dict[Precision, float] = {}
-    trainers = {one: _trainer(model, net, training.model_copy(update={"precision": one})) for one in known}
-    rows = torch.from_numpy(np.random.default_rng(0).integers(0, len(trainers[known[0]].queries), training.batch_size))
-    rows = rows.to(model.device)
+    trainers = {one: learning(one) for one in known}
     for turn in range(_TURNS + 1):  # the first does not count
-        for one, trainer in trainers.items():
+        for one, (trainer, rows) in trainers.items():
             started = _clock(kind)
             for _ in range(_STEPS[kind]):
                 trainer._step(rows, 1)
@@ -48,10 +45,6 @@ def precisions(model: Model, net: XERTE, training: TrainingSettings) -> dict[str
         one.value: {"step_s": median(step[one]), "questions_per_s": count / min(judged[one]), "mrr": mrr[one]}
         for one in known
     }
-
-
-def _trainer(model: Model, net: XERTE, training: TrainingSettings) -> Trainer:
-    return Trainer(copy.deepcopy(net).train(), model.dataset, model.history, training)
 
 
 def _clock(kind: str) -> float:

@@ -12,6 +12,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from heapq import nsmallest
 from pathlib import Path
 from random import Random
@@ -37,7 +38,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.sampler import Sampler
 from xerte.model import XERTE
 from xerte.training.loop import Trainer, TrainingSettings
-from xerte.types import Split
+from xerte.types import Precision, Split
 
 Told = Callable[[str], None]
 _NODES = 5000
@@ -112,8 +113,7 @@ def run(
         trainer, rows = _trainer(bench)
         learned = (trainer.queries[rows], seconds["training step"])
         floor = floor_of(bench.net, bench.model.history, bench.queries, learned)
-        learned_something = model is not None and not quick
-        precision = precisions(bench.model, bench.net, bench.training) if learned_something else {}
+        precision = {} if model is None or quick else precisions(bench.model, partial(_trainer, bench))
     return Record(
         dataset=bench.dataset.name,
         preset=bench.preset,
@@ -330,9 +330,10 @@ def _training_step(bench: Bench) -> Timing:
     return measure(*work, most=60, in_a_row=15) if bench.device.type == "cuda" else measure(*work)
 
 
-def _trainer(bench: Bench) -> tuple[Trainer, Tensor]:
+def _trainer(bench: Bench, precision: Precision = Precision.FLOAT32) -> tuple[Trainer, Tensor]:
     """A trainer of a copy of the net, and a batch: rows of its questions."""
-    trainer = Trainer(copy.deepcopy(bench.net).train(), bench.dataset, bench.model.history, bench.training)
+    training = bench.training.model_copy(update={"precision": precision})
+    trainer = Trainer(copy.deepcopy(bench.net).train(), bench.dataset, bench.model.history, training)
     rows = np.random.default_rng(0).integers(0, len(trainer.queries), bench.training.batch_size)
     return trainer, torch.from_numpy(rows).to(bench.device)
 

@@ -19,7 +19,8 @@ def compare(
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="The further models behind --models.")
     ] = None,
     models: Annotated[
-        list[str] | None, typer.Option("--models", help="Names of models, or folders of trained ones.")
+        list[str] | None,
+        typer.Option("--models", help="Names of models, or folders of trained ones; spaces or commas between."),
     ] = None,
     object: Annotated[str, typer.Option(help="To whom, where the subject is asked for.")] = "?",
     top: Annotated[int, typer.Option(min=1, help="How many answers of each model to show.")] = 5,
