@@ -29,7 +29,7 @@ from xerte.experiment.trace import Trace
 from xerte.settings import ModelSettings
 from xerte.training.loop import TrainingSettings
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ALL = experiments(ROOT)
 TABLE_1 = [
     "transe",

@@ -27,7 +27,7 @@ from xerte.explanation.picture import Candidate, document
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 
 

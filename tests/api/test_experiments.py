@@ -240,7 +240,7 @@ def test_the_slice_is_the_beginning_of_test() -> None:
     assert ranks[0][keep].tolist() == ranks[1][keep].tolist()
 
 
-PRETRAINED = Path(__file__).parents[1] / "pretrained"
+PRETRAINED = Path(__file__).parents[2] / "pretrained"
 
 
 @pytest.mark.benchmark_data

@@ -22,7 +22,7 @@ from xerte.experiment.opening import with_settings
 from xerte.experiment.trace import Trace
 from xerte.model import XERTE
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
     "dims": (4, 4), "static_dim": 4, "steps": 2, "n": 6, "k": 12, "epochs": 1, "batch_size": 512, "start": 560,
 }  # fmt: skip
