@@ -26,7 +26,7 @@ check: $(VENV)/ready ## formatting, lint, types, who imports whom, generated doc
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m xerte.docs --check
+	$(BIN)/python -m reports docs --check
 
 NPM := PATH="$(abspath $(BIN)):$$PATH" npm --prefix web
 web/node_modules/ready: web/package.json | $(VENV)/ready
@@ -50,10 +50,10 @@ coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation f
 	$(BIN)/coverage report --fail-under=95 --include='src/xerte/data/*,src/xerte/graph/*,src/xerte/evaluation/*'
 
 docs: $(VENV)/ready ## write the generated parts of the docs anew
-	$(BIN)/python -m xerte.docs
+	$(BIN)/python -m reports docs
 
 bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is below half the best on record
-	$(BIN)/xerte bench --device cpu --against results/bench --save results/bench
+	$(BIN)/python -m benchmarks run --device cpu --against results/bench --save results/bench
 
 gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider

@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "xerte"
 FOR_EVERYBODY = {"errors", "types", "segment"}
+BESIDE = ("benchmarks", "reports")
+"""Folders beside the package: they need a clone."""
 
 
 def table() -> dict[str, set[str]]:
@@ -44,16 +46,23 @@ def imported(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
 
 def crossings(file: Path) -> Iterator[tuple[str, str]]:
     """(where, room) of every import from another room of the package."""
-    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
-    here = parts[1]
+    inside = file.is_relative_to(SOURCE)
+    parts = file.relative_to(SOURCE.parent if inside else ROOT).with_suffix("").parts
+    here = parts[1] if inside else parts[0]
     for line, module in imported(ast.parse(file.read_text("utf-8")), ".".join(parts[:-1])):
         names = module.split(".")
-        if names[0] == "xerte" and len(names) > 1 and names[1] in rooms() - {here}:
-            yield f"{file.relative_to(ROOT)}:{line}", names[1]
+        room = names[1] if names[0] == "xerte" and len(names) > 1 else names[0]
+        if room in rooms().union(BESIDE) - {here}:
+            yield f"{file.relative_to(ROOT)}:{line}", room
 
 
 def test_every_room_has_a_line_in_the_table() -> None:
-    assert rooms() <= table().keys()
+    assert rooms().union(BESIDE) <= table().keys()
+
+
+def test_the_package_works_without_a_clone() -> None:
+    law = table()
+    assert [room for room in rooms() if law[room].intersection(BESIDE)] == []
 
 
 def test_the_table_has_no_cycle() -> None:
@@ -66,8 +75,9 @@ def test_the_table_has_no_cycle() -> None:
 
 def test_every_import_is_allowed() -> None:
     law, broken = table(), []
-    for file in sorted(SOURCE.rglob("*.py")):
-        here = file.relative_to(SOURCE).with_suffix("").parts[0]
+    files = [(file, file.relative_to(SOURCE).with_suffix("").parts[0]) for file in SOURCE.rglob("*.py")]
+    files += [(file, room) for room in BESIDE for file in (ROOT / room).rglob("*.py")]
+    for file, here in sorted(files):
         if here in {"__init__", "__main__"}:
             continue
         broken += [
@@ -89,9 +99,15 @@ def test_imports_inside_functions_and_relative_ones_are_found(monkeypatch: pytes
         "if TYPE_CHECKING:\n    import xerte.api\n"
         "def f():\n    from xerte import api\n    from ..api import load\n    from . import bad\n"
     )
+    beside = tmp_path / "reports" / "good.py"
+    beside.parent.mkdir()
+    beside.write_text("from xerte import api\nfrom benchmarks.record import Record\nfrom reports import good\n")
+    (package / "worse.py").write_text("import reports.good\n")
     monkeypatch.setattr(f"{__name__}.SOURCE", package.parent)
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     assert list(crossings(bad)) == [("src/xerte/data/bad.py:5", "api"), ("src/xerte/data/bad.py:6", "api")]
+    assert list(crossings(beside)) == [("reports/good.py:1", "api"), ("reports/good.py:2", "benchmarks")]
+    assert list(crossings(package / "worse.py")) == [("src/xerte/data/worse.py:1", "reports")]
 
 
 @pytest.mark.parametrize(

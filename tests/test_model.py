@@ -10,7 +10,7 @@ from torch import Tensor
 
 import xerte.model
 from recordable import recorded
-from xerte.bench import loops as twin
+from twins import method as twin
 from xerte.data.facts import Facts
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from xerte.bench.loops import settings_of
+from twins.method import settings_of
 from xerte.data.facts import Facts
 from xerte.forecaster import Queries
 from xerte.graph.growth import NOBODY

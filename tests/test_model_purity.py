@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from xerte.bench.loops import settings_of
+from twins.method import settings_of
 from xerte.data.facts import Facts
 from xerte.data.world import generate
 from xerte.forecaster import Queries, Scores

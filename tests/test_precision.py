@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks import exactness
+from reports import performance_pages as pages
 from test_contract import LEARNERS, asked, build, forecast, index, loss, small_dataset, training_batch
 from xerte import api
-from xerte.bench import exactness, pages
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import evaluate

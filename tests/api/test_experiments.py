@@ -9,12 +9,13 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
+from reports import pretrained_pages
 from xerte.api import Model, load
 from xerte.api import experiments as api
 from xerte.api.pretrained import first_of_test, slice_metrics
 from xerte.cli import app
 from xerte.errors import InputError
-from xerte.experiment import pretrained_pages, saved
+from xerte.experiment import saved
 from xerte.experiment.definition import Experiment, read_experiment
 from xerte.experiment.trace import Trace
 from xerte.training.checkpoint import read_facts, read_tensors

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from reports import misses
+from reports.misses import missed
 from test_contract import small_dataset
 from xerte.data.published import BENCHMARKS
 from xerte.errors import InputError
-from xerte.experiment import misses
 from xerte.experiment.definition import (
     DATASETS,
     METRICS,
@@ -21,7 +22,6 @@ from xerte.experiment.definition import (
     measured,
     read_experiment,
 )
-from xerte.experiment.misses import missed
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.preset import PRESETS, resolve
 from xerte.experiment.registry import MODELS

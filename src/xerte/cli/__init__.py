@@ -7,7 +7,6 @@ import typer
 from typer.core import TyperGroup
 
 from xerte import __version__
-from xerte.cli.bench import bench
 from xerte.cli.compare import compare
 from xerte.cli.data import data
 from xerte.cli.demo import demo
@@ -16,8 +15,6 @@ from xerte.cli.experiment import experiment
 from xerte.cli.explain import explain
 from xerte.cli.faithfulness import faithfulness
 from xerte.cli.forecast import forecast
-from xerte.cli.gallery import gallery
-from xerte.cli.report import report
 from xerte.cli.train import train
 from xerte.errors import XerteError
 
@@ -55,13 +52,10 @@ app.command()(evaluate)
 app.command()(forecast)
 app.command()(explain)
 app.command()(faithfulness)
-app.command()(gallery)
 app.command()(compare)
 app.command()(train)
 app.command()(demo)
 app.add_typer(experiment, name="experiment")
-app.add_typer(report, name="report")
-app.add_typer(bench, name="bench")
 
 
 def _version(wanted: bool) -> None:

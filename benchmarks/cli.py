@@ -1,0 +1,186 @@
+"""`python -m benchmarks`: how fast, how far above the floor, and what happens when data grows."""
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli import Commands
+from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from benchmarks.record import Record
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Measures how fast the parts are that must be fast.",
+)
+
+
+@app.command()
+def run(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")] = "world",
+    model: Annotated[
+        str | None, typer.Option(help="A trained xERTE, by name or folder; without it, weights as they are drawn.")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="The preset whose sizes are measured (default: the model's, or paper).")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out the full evaluation, new processes and less exact products.")
+    ] = False,
+    save: Annotated[Path | None, typer.Option(help="Keep the record in this folder, under a name of its own.")] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="A record, or a folder of them, to hold ratios against; exit code 1 below the best of them."),
+    ] = None,
+    tolerance: Annotated[float, typer.Option(min=1, help="How many times a ratio may lie below the best.")] = 2.0,
+    as_json: AsJson = False,
+) -> None:
+    """Times import, index, sampling, forward, training step, one question, full evaluation and a cold start.
+
+    Every job runs in turns with a slow twin in plain loops, in the same process: the ratio of the two may be compared
+    between days and machines alike, seconds may not. The floor is what the operations and bytes of a batch must cost.
+    With a trained model, less exact matrix products are measured, too.
+
+    \b
+    python -m benchmarks run
+    python -m benchmarks run icews14 --model icews14-paper --device cuda
+    python -m benchmarks run --quick --against results/bench
+    """
+    from benchmarks.jobs import run as measured
+    from benchmarks.record import Record, predecessors, slower
+
+    words = [dataset, *(["--model", Path(model).name] if model else []), *(["--preset", preset] if preset else [])]
+    words += ["--device", device, *(["--quick"] if quick else [])]
+    command = shlex.join(["python", "-m", "benchmarks", "run", *words])
+    if against is not None and not against.is_dir():
+        Record.read(against)  # a mistake is told before minutes of measuring
+    with busy(f"measuring {dataset}"):
+        record = measured(dataset, model, preset, device, command, quick)
+    before = [] if against is None else predecessors(record, against)
+    worse = slower(record, before, tolerance)
+    if save is not None and not worse:
+        record.write(save / record.file_name)
+    if as_json:
+        print_json(record.to_json() | ({} if against is None else {"slower": worse}))
+    else:
+        _print(record)
+    if against is not None and not before:
+        typer.echo(f"note: {against} holds no such record (dataset, preset, device, threads) to compare with", err=True)
+    for line in worse:
+        typer.echo(f"slower than it was: {line}", err=True)
+    if worse:
+        load = record.machine.load or 0.0
+        busy_with = (
+            f"; other work was going on (load {load:.1f}): measure again on a quiet machine" if load > 0.5 else ""
+        )
+        kept = "" if save is None else "; the record was not kept (to accept it, save it without --against)"
+        typer.echo(f"compared with the best on record{kept}{busy_with}", err=True)
+        raise typer.Exit(1)
+
+
+def _print(record: "Record") -> None:
+    from benchmarks.tables import (
+        COLUMNS,
+        PRECISION_COLUMNS,
+        STAGE_COLUMNS,
+        job_rows,
+        precision_rows,
+        stage_rows,
+    )
+
+    machine = record.machine
+    load = "" if machine.load is None else f", load {machine.load:.1f}"
+    print_text(f"{record.dataset}, preset {record.preset}, on {machine.device} ({machine.processor}{load})")
+    print_table("", COLUMNS, job_rows(record))
+    peak = record.floor["peak"]
+    rates = f"{peak['flops'] / 1e9:,.0f} GFLOP/s and {peak['bytes'] / 1e9:,.0f} GB/s, {peak['source']}"
+    print_table(f"the floor of {record.floor['queries']} questions ({rates})", STAGE_COLUMNS, stage_rows(record))
+    if record.precision:
+        print_table("less exact matrix products", PRECISION_COLUMNS[:-1], [row[:-1] for row in precision_rows(record)])
+    for note in record.notes:
+        print_text(f"note: {note}")
+
+
+@app.command()
+def growth(
+    sizes: Annotated[str, typer.Option(help="Numbers of events, smallest first.")] = "1m,10m,100m",
+    folder: Annotated[
+        Path | None, typer.Option(help="Where events and indexes go, and stay; else a temporary folder.")
+    ] = None,
+    imports: Annotated[int, typer.Option(min=1, help="How often each size is taken in; the quickest counts.")] = 1,
+    trace: Annotated[Path | None, typer.Option(help="Write the trace of the run to this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Generates events, takes them in, indexes them, asks and learns, at growing sizes; each stage in a new process.
+
+    \b
+    python -m benchmarks growth --sizes 1m,10m
+    python -m benchmarks growth --sizes 1m,10m,100m --imports 3 --trace results/bench/growth.json
+    """
+    from benchmarks.growth import grow, parse_size
+    from benchmarks.tables import GROWTH_COLUMNS, growth_rows
+
+    numbers = [parse_size(one) for one in sizes.split(",")]
+    command = f"python -m benchmarks growth --sizes {sizes} --imports {imports}"
+    grown = grow(numbers, command, folder, imports, lambda words: typer.echo(words, err=True))
+    if trace is not None:
+        grown.write(trace)
+    if as_json:
+        print_json(asdict(grown))
+        return
+    print_table("", GROWTH_COLUMNS, growth_rows(grown))
+
+
+@app.command()
+def segments(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    model: Annotated[str, typer.Option(help="The folder of a trained xERTE.")],
+    questions: Annotated[int, typer.Option(min=1, help="Of test, the first so many make the batch.")] = 128,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Segment operations against a loop, on the inference graphs of a real batch; forward and backward must agree.
+
+    \b
+    python -m benchmarks segments icews14 --model icews14-paper --save results/segment/icews14-cuda.json
+    """
+    from benchmarks.segments import PUBLISHED, compare
+    from xerte import api
+
+    words = [dataset, "--model", Path(model).name, "--questions", str(questions), "--device", device]
+    command = shlex.join(["python", "-m", "benchmarks", "segments", *words])
+    with busy("measuring"):
+        found = compare(api.Model.load(model, dataset, device), questions, command)
+    if save is not None:
+        found.write(save)
+    if as_json:
+        print_json(asdict(found))
+        return
+    rows = []
+    for one in found.operations:
+        slow, fast = PUBLISHED[one.name]
+        ours = (f"{one.loop_seconds:.6f}", f"{one.seconds:.6f}", f"{one.times:,.0f}")
+        rows.append(
+            (
+                one.name,
+                *ours,
+                f"{one.forward:.0e}",
+                f"{one.backward:.0e}",
+                f"{slow:g}",
+                f"{fast:g}",
+                f"{slow / fast:,.0f}",
+            )
+        )
+    columns = ("loop, s", "operation, s", "times", "differ, forward", "backward", "paper: loop", "operation", "times")
+    print_table(f"{found.questions} questions of {found.dataset}, {found.machine.device}", ("", *columns), rows)

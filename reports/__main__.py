@@ -1,0 +1,5 @@
+"""`python -m reports`."""
+
+from reports.cli import app
+
+app(prog_name="python -m reports")

@@ -1,0 +1,143 @@
+"""Tables of the page on faithfulness, from the traces in results/faithfulness/."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reports.markdown import line
+from xerte.experiment.trace import Trace
+
+FEWEST = 8
+"""A relation with fewer examined questions is left out of its table."""
+AT = 5
+"""The k of the summary."""
+GOALS = {"1 hop": 90, "2 hops": 75}
+"""Percent of causes among the first 5 facts that the project asks for."""
+
+
+def summary_table(root: Path) -> str:
+    """One line per dataset at k = 5: what hiding evidence and controls costs, and how many times more."""
+    head = "| dataset | questions | score | fall | control | MRR fall | control | times | change of score, times |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    for trace in _traces(root):
+        curves = trace.details["curves"]
+        at = curves["ks"].index(AT)
+        ratio = next(one for one in trace.details["ratios"] if one["k"] == AT)
+        score = [f"{curves[name][at]:.3f}" for name in ("score", "score_fall", "score_fall_control")]
+        mrr = [f"{curves[name][at]:.1f}" for name in ("mrr_fall", "mrr_fall_control")]
+        cells = (
+            trace.dataset,
+            f"{curves['questions'][at]}",
+            *score,
+            *mrr,
+            _times(ratio, "mrr"),
+            _times(ratio, "change"),
+        )
+        lines.append(line(cells))
+    return "\n".join(lines)
+
+
+def curves_table(root: Path) -> str:
+    """Every k: falls, who is still first, and what the facts are worth alone."""
+    head = "| dataset | k | questions | fall | control | still first | control |"
+    head += " alone: score | control | alone: MRR | control |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    for trace in _traces(root):
+        curves = trace.details["curves"]
+        for at, k in enumerate(curves["ks"]):
+            fall = [f"{curves[name][at]:.3f}" for name in ("score_fall", "score_fall_control")]
+            first = [f"{curves[name][at]:.1f}" for name in ("first", "first_control")]
+            kept = [f"{curves[name][at]:.3f}" for name in ("kept_score", "kept_score_control")]
+            alone = [f"{curves[name][at]:.1f}" for name in ("kept_mrr", "kept_mrr_control")]
+            name = trace.dataset if at == 0 else ""
+            lines.append(line((name, k, curves["questions"][at], *fall, *first, *kept, *alone)))
+        areas = [f"{curves['areas'][name]:.3f}" for name in ("score_fall", "score_fall_control")]
+        lines.append(line(("", "area", "", *areas, *[""] * 6)))
+    return "\n".join(lines)
+
+
+def relations_table(root: Path) -> str:
+    """Areas under the falls, of the relations asked about most."""
+    lines = ["| dataset | relation | questions | area of score | control | area of MRR | control |"]
+    lines.append("|---|---|--:|--:|--:|--:|--:|")
+    for trace in _traces(root):
+        name = trace.dataset
+        for relation, curves in trace.details["by_relation"].items():
+            areas = curves["areas"]
+            if max(curves["questions"]) < FEWEST or any(area is None for area in areas.values()):
+                continue
+            score = [f"{areas[one]:.3f}" for one in ("score_fall", "score_fall_control")]
+            mrr = [f"{areas[one]:.1f}" for one in ("mrr_fall", "mrr_fall_control")]
+            lines.append(line((name, relation, max(curves["questions"]), *score, *mrr)))
+            name = ""
+    return "\n".join(lines)
+
+
+def stability_table(root: Path) -> str:
+    """Another sampling seed; and how well controls match."""
+    head = "| dataset | still first | same heaviest fact | of the 5 heaviest in common | of all shares in common |"
+    head += " facts with a control | read from the same entity | median distance |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    for trace in _traces(root):
+        same, controls = trace.details["stability"], trace.details["controls"]
+        told = [f"{same[name]:.1f}" for name in ("first", "same_best", "overlap", "shares")]
+        matched = f"{controls['matched']:,} of {controls['facts']:,}"
+        where = f"{100 * controls['same_entity'] / max(1, controls['matched']):.1f} %"
+        lines.append(line((trace.dataset, *told, matched, where, f"{controls['median_units_apart']:.0f}")))
+    return "\n".join(lines)
+
+
+def causes_table(root: Path) -> str:
+    """How much of the known causes the evidence names on the embedded world."""
+    found = {trace.dataset: trace for trace in _traces(root)}
+    if "world" not in found:
+        return "No run on the world has been recorded yet."
+    details = found["world"].details
+    ks = " | ".join(f"recall@{k}" for k in details["cause_ks"])
+    head = f"| causes | questions | {ks} | goal | all by 5 | decoy first |"
+    lines = [head + " fall, named cause hidden | fall, unnamed | what the heaviest fact is |"]
+    lines.append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
+    for name, group in details["causes"].items():
+        recall = [f"{value:.1f}" for value in group["recall"]]
+        goal = f"{GOALS[name]}" if name in GOALS else ""
+        falls = [f"{fall:.3f}" if fall is not None else "" for fall in (group["named_fall"], group["unnamed_fall"])]
+        rest = f"{group['all_found'][-1]:.1f}", f"{group['decoy_first']:.1f}", *falls
+        blamed = sorted(group["blamed"].items(), key=lambda pair: -pair[1])
+        told = ", ".join(f"{kind} {share:.0f} %" for kind, share in blamed if share >= 1)
+        lines.append(line((name, group["questions"], *recall, goal, *rest, told)))
+    return "\n".join(lines)
+
+
+def runs_table(root: Path) -> str:
+    """What to type to measure again."""
+    lines = ["| dataset | command | examined | asked | seconds | device | commit |", "|---|---|--:|--:|--:|---|---|"]
+    for trace in _traces(root):
+        seconds = f"{sum(trace.seconds.values()):.0f}"
+        cells = (trace.dataset, f"`{trace.command}`", trace.queries, trace.details["looked_at"], seconds)
+        lines.append(line((*cells, trace.device, trace.commit[:10])))
+    return "\n".join(lines)
+
+
+def _traces(root: Path) -> Iterator[Trace]:
+    return (Trace.read(path) for path in sorted(root.glob("results/faithfulness/*.json")))
+
+
+def _times(ratio: dict[str, Any], name: str) -> str:
+    """The ratio with its interval; ∞ where controls cost nothing."""
+    interval = ratio[f"{name}_interval"]
+    value, low, high = (_number(one) for one in (ratio[name], interval["low"], interval["high"]))
+    return value if low == "∞" else f"{value} ({low} to {high})"
+
+
+def _number(value: float | None) -> str:
+    return "∞" if value is None else f"{value:.1f}"
+
+
+PARTS = {
+    "faithfulness-summary": summary_table,
+    "faithfulness-curves": curves_table,
+    "faithfulness-relations": relations_table,
+    "faithfulness-stability": stability_table,
+    "faithfulness-causes": causes_table,
+    "faithfulness-runs": runs_table,
+}

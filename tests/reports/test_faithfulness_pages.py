@@ -1,0 +1,114 @@
+"""The tables of the page on faithfulness are what the traces say."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports import faithfulness_pages as pages
+from xerte.experiment.trace import Trace
+
+CURVE = {"score": [0.5, 0.5], "score_fall": [0.1, 0.2], "score_fall_control": [-0.01, 0.02]}
+CURVE |= {
+    "mrr_fall": [10.0, 40.0],
+    "mrr_fall_control": [1.0, 4.0],
+    "first": [80.0, 50.0],
+    "first_control": [99.0, 96.0],
+}
+CURVE |= {"kept_score": [0.9, 0.95], "kept_score_control": [0.2, 0.1], "kept_mrr": [100.0, 100.0]}
+AREAS = {"score_fall": 0.13, "score_fall_control": 0.0, "mrr_fall": 22.0, "mrr_fall_control": 2.0}
+INTERVAL = {"low": 2.0, "high": None, "level": 0.95}
+RECALL = {"questions": 7, "recall": [40.0, 70.0, 80.0], "all_found": [0.0, 60.0, 75.0], "decoy_first": 1.5}
+RECALL |= {"named_fall": 0.5, "unnamed_fall": None, "blamed": {"a cause": 20.0, "something else": 79.6, "a decoy": 0.4}}
+
+
+def details(fewest: int) -> dict[str, Any]:
+    curves = CURVE | {"kept_mrr_control": [9.0, 8.0], "ks": [1, 5], "areas": AREAS}
+    return {
+        "looked_at": 99,
+        "curves": curves | {"questions": [12, 10]},
+        "ratios": [
+            {"k": 1, "mrr": 0.0, "mrr_interval": INTERVAL, "change": 0.0, "change_interval": INTERVAL},
+            {"k": 5, "mrr": 10.0, "mrr_interval": INTERVAL, "change": None, "change_interval": INTERVAL},
+        ],
+        "by_relation": {
+            "visits": curves | {"questions": [fewest, fewest]},
+            "calls": curves | {"questions": [fewest - 1, fewest - 1]},
+        },
+        "stability": {"first": 90.0, "same_best": 70.04, "overlap": 60.0, "shares": 65.0},
+        "controls": {"facts": 1200, "matched": 1000, "same_entity": 900, "median_units_apart": 2.0},
+        "causes": {"1 hop": RECALL, "rule: visits": RECALL},
+        "cause_ks": [1, 3, 5],
+    }
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    trace = Trace(
+        dataset="world",
+        model="xerte",
+        split="test",
+        metrics={},
+        protocol={},
+        queries=12,
+        command="xerte faithfulness world",
+        settings={},
+        seconds={"faithfulness": 3.4},
+        seed=0,
+        device="cpu",
+        versions={},
+        commit="c" * 40,
+        details=details(pages.FEWEST),
+    )
+    trace.write(tmp_path / "results" / "faithfulness" / "world.json")
+    return tmp_path
+
+
+def rows(table: str) -> list[str]:
+    return table.splitlines()[2:]
+
+
+def test_the_summary_is_of_five_facts(root: Path) -> None:
+    told = "| world | 10 | 0.500 | 0.200 | 0.020 | 40.0 | 4.0 | 10.0 (2.0 to ∞) | ∞ (2.0 to ∞) |"
+    assert rows(pages.summary_table(root)) == [told]
+
+
+def test_an_interval_without_end_is_not_told(root: Path) -> None:
+    file = root / "results" / "faithfulness" / "world.json"
+    trace = json.loads(file.read_text())
+    trace["details"]["ratios"][1]["change_interval"]["low"] = None
+    file.write_text(json.dumps(trace))
+    assert rows(pages.summary_table(root))[0].endswith(" | 10.0 (2.0 to ∞) | ∞ |")
+
+
+def test_curves_and_areas(root: Path) -> None:
+    assert rows(pages.curves_table(root)) == [
+        "| world | 1 | 12 | 0.100 | -0.010 | 80.0 | 99.0 | 0.900 | 0.200 | 100.0 | 9.0 |",
+        "|  | 5 | 10 | 0.200 | 0.020 | 50.0 | 96.0 | 0.950 | 0.100 | 100.0 | 8.0 |",
+        "|  | area |  | 0.130 | 0.000 |  |  |  |  |  |  |",
+    ]
+
+
+def test_relations_asked_about_too_rarely_are_left_out(root: Path) -> None:
+    assert rows(pages.relations_table(root)) == [
+        f"| world | visits | {pages.FEWEST} | 0.130 | 0.000 | 22.0 | 2.0 |",
+    ]
+
+
+def test_stability_causes_and_runs(root: Path) -> None:
+    told = "| world | 90.0 | 70.0 | 60.0 | 65.0 | 1,000 of 1,200 | 90.0 % | 2 |"
+    assert rows(pages.stability_table(root)) == [told]
+    blamed = "something else 80 %, a cause 20 %"
+    assert rows(pages.causes_table(root)) == [
+        f"| 1 hop | 7 | 40.0 | 70.0 | 80.0 | 90 | 75.0 | 1.5 | 0.500 |  | {blamed} |",
+        f"| rule: visits | 7 | 40.0 | 70.0 | 80.0 |  | 75.0 | 1.5 | 0.500 |  | {blamed} |",
+    ]
+    assert rows(pages.runs_table(root)) == ["| world | `xerte faithfulness world` | 12 | 99 | 3 | cpu | cccccccccc |"]
+
+
+def test_every_table_has_as_many_cells_as_its_head(root: Path) -> None:
+    for part in pages.PARTS.values():
+        assert len({line.count(" | ") for line in part(root).splitlines() if "--" not in line}) == 1
+        head, rule, *_ = part(root).splitlines()
+        assert rule.count("|") - 2 == head.count(" | ")

@@ -1,0 +1,151 @@
+"""Table 1 beside ours: rows, costs, summary and page by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from reports.cli import app
+from reports.table1 import costs, markdown, on_the_world, parameters, summary, table_1
+from xerte.baselines.frame import Frame
+from xerte.data.published import BENCHMARKS
+from xerte.errors import InputError
+from xerte.experiment.definition import experiments
+from xerte.experiment.registry import learner
+from xerte.experiment.trace import Trace
+
+ROW = {"mrr": 20.0, "hits@1": 10.0, "hits@3": 25.0, "hits@10": 40.0}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(words))
+    return result.exit_code, result.stdout, result.stderr
+
+
+def write_experiment(root: Path, dataset: str, name: str, model: str, seeds: list[int]) -> None:
+    published = "\n".join(f'"{key}" = {value}' for key, value in ROW.items())
+    file = root / "experiments" / dataset / f"{name}.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(
+        f'dataset = "{dataset}"\nmodel = "{model}"\npreset = "{model}"\nseeds = {seeds}\n[published]\n{published}\n'
+    )
+
+
+def write_trace(root: Path, name: str, dataset: str, model: str, add: float, settings: dict[str, Any]) -> None:
+    metrics = {"time-aware": {key: value + add for key, value in ROW.items()}}
+    Trace(
+        dataset,
+        model,
+        "test",
+        metrics,
+        {},
+        1000,
+        "xerte",
+        settings,
+        {"prepare": 1.0, "evaluate": 4.0},
+        0,
+        "cpu",
+        {},
+        "c",
+    ).write(root / "results" / f"{name}.json")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    write_experiment(tmp_path, "yago", "xerte-paper", "xerte", [])
+    write_experiment(tmp_path, "icews14", "transe", "transe", [0, 1])
+    epochs = [{"seconds": 3.0, "valid_seconds": 2.0}, {"seconds": 4.0, "valid_seconds": 1.0}]
+    frame = Frame(7128, 230, BENCHMARKS["icews14"].calendar, 0, 24 * 9).to_json()
+    settings = {"settings": {"dim": 10}, "frame": frame, "epochs": epochs}
+    write_trace(tmp_path, "icews14-transe-seed0", "icews14", "transe", 3.0, settings)
+    write_trace(tmp_path, "icews14-transe-seed1", "icews14", "transe", -1.0, settings)
+    write_trace(tmp_path, "icews14-recurrence", "icews14", "recurrence", 5.0, {})
+    write_trace(tmp_path, "world-oracle", "world", "oracle", 30.0, {})
+    write_trace(tmp_path, "world-recurrence", "world", "recurrence", 10.0, {})
+    return tmp_path
+
+
+def test_the_table_by_hand(checkout: Path) -> None:
+    """The mean of +3 and -1 is +1 on every metric."""
+    first, floor, last = table_1(checkout)
+    assert (first.dataset, first.name, first.runs) == ("icews14", "transe", 2)
+    assert first.published == (20.0, 10.0, 25.0, 40.0)
+    assert first.ours == (21.0, 11.0, 26.0, 41.0)
+    assert first.difference == pytest.approx(1.0)
+    assert (floor.name, floor.published, floor.ours, floor.difference) == (
+        "recurrence",
+        None,
+        (25.0, 15.0, 30.0, 45.0),
+        None,
+    )
+    assert (last.dataset, last.name, last.ours, last.runs) == ("yago", "xerte-paper", None, 0)
+    assert [(line.name, line.ours) for line in on_the_world(checkout)] == [
+        ("oracle", (50.0, 40.0, 55.0, 70.0)), ("recurrence", (30.0, 20.0, 35.0, 50.0)),
+    ]  # fmt: skip
+
+
+def test_costs_by_hand(checkout: Path) -> None:
+    """(7128 entities + 460 relations) · 10 numbers and the offset; 3 + 2 + 4 + 1 seconds; 1000 questions in 4."""
+    trained, floor = costs(checkout)
+    assert (trained.name, trained.parameters, trained.explains) == ("transe", 75_881, "")
+    assert (trained.train_seconds, trained.queries_per_second) == (10.0, 250.0)
+    assert (floor.name, floor.parameters, floor.train_seconds, floor.explains) == ("recurrence", 0, 0, "counted facts")
+
+
+def test_parameters_are_counted_as_they_are_built(checkout: Path) -> None:
+    kind, build = learner("tntcomplex")
+    frame = Frame(7128, 230, BENCHMARKS["icews14"].calendar, 0, 24 * 9)
+    write_trace(checkout, "t", "icews14", "tntcomplex", 0.0, {"settings": {"dim": 3}, "frame": frame.to_json()})
+    counted = parameters(Trace.read(checkout / "results" / "t.json"))
+    assert counted == sum(p.numel() for p in build(kind(dim=3), frame, 0).parameters())
+    assert counted == 6 * (7128 + 2 * 460 + 10) + 1
+
+
+def test_the_summary_has_a_column_for_every_benchmark_and_the_best_first(checkout: Path) -> None:
+    assert summary(checkout).splitlines() == [
+        "| MRR | icews14 | icews0515 | icews18 | yago |",
+        "|---|--:|--:|--:|--:|",
+        "| recurrence | 25.00 | – | – | – |",
+        "| transe | 21.00 (20.00) | – | – | – |",
+    ]
+
+
+def test_the_page_is_written_and_then_up_to_date(checkout: Path) -> None:
+    page = checkout / "docs" / "baselines.md"
+    assert run("table1", "--root", str(checkout))[::2] == (
+        2,
+        f"xerte: there is no page {page}: name one with --page\n",
+    )
+    page.parent.mkdir()
+    page.write_text("before\n<!-- generated: baselines -->\nold\n<!-- end -->\nafter\n")
+    code, told, _ = run("table1", "--root", str(checkout))
+    assert code == 0
+    assert told.endswith(f"{page} was written.\n")
+    assert page.read_text() == f"before\n<!-- generated: baselines -->\n{markdown(checkout)}\n<!-- end -->\nafter\n"
+    assert "| icews14 | transe | 20.00 | 10.00 | 25.00 | 40.00 | 21.00 | 11.00 | 26.00 | 41.00 | +1.00 |" in markdown(
+        checkout
+    )
+    assert run("table1", "--root", str(checkout))[1].endswith(f"{page} is up to date.\n")
+    body = json.loads(run("table1", "--root", str(checkout), "--json")[1])
+    assert [line["name"] for line in body["table1"]] == ["transe", "recurrence", "xerte-paper"]
+    assert body["costs"][0]["parameters"] == 75_881
+
+
+def test_where_there_are_no_experiments_one_sentence_says_so(tmp_path: Path) -> None:
+    code, _, said = run("table1", "--root", str(tmp_path))
+    assert (code, said) == (
+        2,
+        f"xerte: {tmp_path / 'experiments'} holds no experiments: run this in a checkout of the project\n",
+    )
+    (tmp_path / "experiments" / "yago").mkdir(parents=True)
+    (tmp_path / "experiments" / "yago" / "x.toml").write_text("dataset = 5")
+    with pytest.raises(InputError, match=r"x\.toml is no experiment: 'model'"):
+        experiments(tmp_path)
