@@ -1,9 +1,6 @@
 """Where the program keeps what it was given: datasets, downloads and models."""
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from xerte.errors import InputError
@@ -26,15 +23,3 @@ def home_folder(home: Path | None = None) -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("xerte", appauthor=False)
-
-
-@contextmanager
-def only_one(lock: Path) -> Iterator[None]:
-    """Waits until no other thread or process holds this lock file, and holds it meanwhile.
-
-    The operating system lets go of it when a process dies. The empty file stays: removing it would let two in.
-    """
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

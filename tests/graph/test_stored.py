@@ -22,11 +22,12 @@ from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
-from xerte.data.folder import MANIFEST, seal
+from xerte.data.folder import seal
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import DatasetError
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import FOLDER, index_of, open_index, save_index, verify_index
+from xerte.storage import MANIFEST
 
 Fact = tuple[int, int, int, int]
 FACTS: list[Fact] = [(0, 1, 2, 5), (2, 0, 1, 3), (1, 2, 1, 4), (3, 0, 0, 1), (0, 1, 2, 6)]

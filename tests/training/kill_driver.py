@@ -170,7 +170,7 @@ def main(folder: Path, seed: int) -> None:
             else:
                 finished = True
         digests.append(digest(place))
-        left = [path.name for path in place.iterdir() if path.name == "checkpoint" or path.suffix == ".part"]
+        left = [path.name for path in place.iterdir() if path.name == "checkpoint" or ".part-" in path.name]
         if left:
             sys.exit(f"left behind: {left}")
     sys.stdout.write(json.dumps({"whole": digest(folder / "whole"), "killed": digests, "kills": kills}))

@@ -3,7 +3,6 @@
 import difflib
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import TYPE_CHECKING
 from xerte.data import store
 from xerte.data.benchmark import read_benchmark
 from xerte.data.dataset import Dataset
-from xerte.data.folder import MANIFEST, FileEntry, file_sha256, folders_in, recover
+from xerte.data.folder import FileEntry, file_sha256
 from xerte.data.published import BENCHMARKS, PUBLIC_HOME, Benchmark
 from xerte.data.statistics import statistics_of
 from xerte.errors import DatasetError, InputError
-from xerte.home import home_folder, only_one
+from xerte.home import home_folder
+from xerte.storage import MANIFEST, folders_in, lock, recover, remove
 
 if TYPE_CHECKING:
     from xerte.data.download import Progress
@@ -91,7 +91,7 @@ def get(
         check_source(benchmark.files, Path(from_folder))
     folder = dataset_folder(name, home)
     downloads = home_folder(home) / "downloads"
-    with only_one(downloads / f"{name}.lock"):
+    with lock(downloads / f"{name}.lock"):
         try:
             return store.verify(folder)
         except DatasetError:
@@ -103,7 +103,7 @@ def get(
         dataset = _convert(benchmark, source)
         store.save(dataset, folder, replace=True)
         if from_folder is None:
-            shutil.rmtree(source)
+            remove(source)
     return store.open_dataset(folder)
 
 

@@ -1,7 +1,6 @@
 """Fetching a file of known bytes over HTTP: resumed where it broke off, checked, and finished by a rename."""
 
 import http.client
-import os
 import time
 import urllib.error
 import urllib.parse
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from xerte.data.folder import file_sha256
 from xerte.errors import DownloadError
+from xerte.storage import fsync, rename
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are in all."""
@@ -66,7 +66,7 @@ def download(
             time.sleep(PAUSE_S * 2 ** (failures - 1))
     got = file_sha256(part)
     if got == sha256:
-        part.replace(target)
+        rename(part, target)
         return
     part.unlink()
     if not inherited:
@@ -106,8 +106,7 @@ def _transfer(url: str, part: Path, begun: int, size: int, progress: Progress | 
                 done += len(block)
                 if progress:
                     progress(min(done, size), size)
-            file.flush()
-            os.fsync(file.fileno())
+        fsync(part)
     if done < size:
         raise _BrokenError("the connection was closed")
     return begun

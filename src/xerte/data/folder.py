@@ -1,19 +1,12 @@
-"""Folders of arrays that are there whole or not at all.
+"""Folders of arrays: plain files and a `manifest.json` that lists every one with its size and SHA-256.
 
-A folder holds plain files and a `manifest.json` that lists every one with its size and SHA-256. It is written under
-another name and renamed when everything is on the disk, so a crash at any instant leaves the old one or the new one.
+`storage.atomic_folder` makes a folder appear whole or not at all.
 """
 
-import errno
 import hashlib
 import io
 import json
-import os
-import secrets
-import shutil
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -21,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.errors import DatasetError
+from xerte.storage import MANIFEST, recover, write_new
 
-MANIFEST = "manifest.json"
 _MANIFEST_LIMIT = 16 << 20
-_ABANDONED_AFTER_S = 24 * 3600.0
 _REMEDY = "remove the folder and make it again with `xerte data get` or `xerte data import`"
 
 
@@ -43,138 +35,6 @@ def damaged(path: Path, problem: str) -> DatasetError:
 # Writing
 
 
-@contextmanager
-def publish(folder: Path, *, replace: bool = False) -> Iterator[Path]:
-    """An empty folder to write into; it takes the place of `folder` when the block ends without an error.
-
-    Where `folder` exists and may be replaced, it first steps aside under a hidden name beside it. A crash between the
-    two renames leaves it there, complete, and `recover` brings it back: no instant loses it. What has no manifest is
-    never replaced: it may be anything.
-
-    Raises:
-        FileExistsError: the folder exists and may not be replaced.
-    """
-    recover(folder)
-    _make_sure_free(folder, replace)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    new = _hidden(folder, "new")
-    new.mkdir()
-    try:
-        yield new
-        for place, _, _ in os.walk(new):
-            _flush_folder(Path(place))
-        _move_in(new, folder, replace)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        recover(folder)
-        raise
-    _sweep(folder)
-
-
-def _make_sure_free(folder: Path, replace: bool) -> None:
-    """Raises FileExistsError where something is there that may not be replaced.
-
-    Another writer may move the folder aside at any instant: what is found counts only if it is still in its place.
-    """
-    while True:
-        try:
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:
-            return
-        except NotADirectoryError:
-            if not folder.exists():
-                raise  # what should hold it is a file
-            raise FileExistsError(folder) from None
-        try:
-            names = os.listdir(handle)  # noqa: PTH208  # of what was opened, wherever it is moved
-            if not names or (replace and MANIFEST in names):
-                return
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(handle), folder.stat()):
-                    raise FileExistsError(folder)
-        finally:
-            os.close(handle)
-
-
-def _move_in(new: Path, folder: Path, replace: bool) -> None:
-    """Renames `new` to `folder`; another writer may do the same meanwhile, so it may take several turns."""
-    set_aside: list[Path] = []
-    while True:
-        try:
-            new.rename(folder)  # succeeds only where there is no folder or an empty one
-            break
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        _make_sure_free(folder, replace)
-        aside = _hidden(folder, "previous")
-        with suppress(FileNotFoundError):
-            folder.rename(aside)
-            set_aside.append(aside)
-    _flush_folder(folder.parent)
-    for aside in set_aside:
-        _discard(aside, folder)
-
-
-def recover(folder: Path) -> None:
-    """Brings back a folder whose replacement was cut off between stepping aside and the new one moving in."""
-    if folder.exists():
-        return
-    written = {}
-    for place in _siblings(folder, "previous"):
-        with suppress(FileNotFoundError):
-            written[place] = (place / MANIFEST).stat().st_mtime_ns
-    for place in sorted(written, key=written.__getitem__, reverse=True):
-        with suppress(OSError):  # somebody else was faster
-            place.rename(folder)
-            return
-
-
-def folders_in(parent: Path) -> list[Path]:
-    """The published folders in this one, by name, after bringing back what `recover` can."""
-    if not parent.is_dir():
-        return []
-    for hidden in parent.glob(".*.previous-*"):
-        recover(parent / hidden.name[1:].rpartition(".previous-")[0])
-    return sorted(place for place in parent.iterdir() if place.is_dir() and not place.name.startswith("."))
-
-
-def _hidden(folder: Path, role: str) -> Path:
-    return folder.with_name(f".{folder.name}.{role}-{secrets.token_hex(8)}")
-
-
-def _siblings(folder: Path, role: str) -> list[Path]:
-    prefix = f".{folder.name}.{role}-"
-    if not folder.parent.is_dir():
-        return []
-    return [place for place in folder.parent.iterdir() if place.name.startswith(prefix)]
-
-
-def _discard(place: Path, folder: Path) -> None:
-    """Deletes a folder; it first takes another name, for what is called "previous" must be complete."""
-    trash = _hidden(folder, "trash")
-    with suppress(FileNotFoundError):
-        place.rename(trash)
-        shutil.rmtree(trash, ignore_errors=True)
-
-
-def _sweep(folder: Path) -> None:
-    """Deletes what writers that were killed left behind; the young may belong to somebody who is still writing."""
-    for role in ("new", "trash", "previous"):
-        for place in _siblings(folder, role):
-            with suppress(FileNotFoundError):
-                if time.time() - place.stat().st_mtime > _ABANDONED_AFTER_S:
-                    _discard(place, folder)
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def write_arrays(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, FileEntry]:
     """Writes every array to the file of its name and returns the entries for the manifest.
 
@@ -190,25 +50,18 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> FileEntry:
         np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
     elif array.dtype != np.uint8:
         raise ValueError(f"{path.name}: only bytes are written without a header, not {array.dtype}")
-    parts = [memoryview(header.getvalue()), array.reshape(-1).view(np.uint8).data]
+    content = (header.getvalue(), array.reshape(-1).view(np.uint8).data)
     digest = hashlib.sha256()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as file:
-        for part in parts:
-            digest.update(part)
-            file.write(part)
-        file.flush()
-        os.fsync(file.fileno())
-    return {"bytes": sum(part.nbytes for part in parts), "sha256": digest.hexdigest()}
+    for part in content:
+        digest.update(part)
+    write_new(path, *content)
+    return {"bytes": sum(memoryview(part).nbytes for part in content), "sha256": digest.hexdigest()}
 
 
 def write_manifest(folder: Path, body: Mapping[str, Any]) -> None:
     """Writes `manifest.json`: the body and, under "sha256", a seal over it. Write it last."""
     text = json.dumps({**body, "sha256": seal(body)}, indent=1, ensure_ascii=False)
-    with (folder / MANIFEST).open("x", encoding="utf-8") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    write_new(folder / MANIFEST, f"{text}\n".encode())
 
 
 def seal(body: Mapping[str, Any]) -> str:

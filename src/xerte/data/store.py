@@ -13,7 +13,6 @@ from xerte.data.folder import (
     check_files,
     damaged,
     open_arrays,
-    publish,
     read_manifest,
     seal,
     write_arrays,
@@ -22,6 +21,7 @@ from xerte.data.folder import (
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import InputError
+from xerte.storage import atomic_folder
 from xerte.types import Split
 
 FORMAT, VERSION = "xerte dataset", 1
@@ -46,7 +46,7 @@ def save(dataset: Dataset, folder: Path, *, replace: bool = False) -> None:
     for stem, column in _text_columns(dataset).items():
         arrays |= {f"{stem}.utf8": column.text, f"{stem}.offsets.npy": column.offsets}
     try:
-        with publish(folder, replace=replace) as new:
+        with atomic_folder(folder, replace=replace) as new:
             files = write_arrays(new, arrays)
             counts = {"facts": len(dataset.facts), "entities": dataset.num_entities, "relations": dataset.num_relations}
             write_manifest(

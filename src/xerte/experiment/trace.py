@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -78,12 +77,18 @@ def device_name(device: torch.device) -> str:
 
 
 def cost(model: object, device: torch.device) -> dict[str, int]:
-    """How many numbers a model learned, and the most memory this process has held so far, in MiB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    if device.type == "cuda":
-        peak = torch.cuda.max_memory_allocated(device) >> 20
+    """How many numbers a model learned, and the most memory this process has held so far, in MiB (0: not known)."""
+    peak = torch.cuda.max_memory_allocated(device) >> 20 if device.type == "cuda" else _peak_memory()
     learned = sum(p.numel() for p in model.parameters()) if isinstance(model, torch.nn.Module) else 0
     return {"parameters": learned, "peak MiB": peak}
+
+
+def _peak_memory() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 def versions() -> dict[str, str]:

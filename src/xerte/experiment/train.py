@@ -19,7 +19,7 @@ from xerte.experiment.registry import learner
 from xerte.experiment.saved import SEEDS, facts_of, is_model, load_model, save_model
 from xerte.experiment.trace import device_name
 from xerte.graph.stored import index_of
-from xerte.home import only_one
+from xerte.storage import lock
 from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Epoch as Epoch
 from xerte.training.loop import Progress as Progress
@@ -74,7 +74,7 @@ def train(
     if folder is not None:
         _make(folder)
     # One training at a time in a folder: a second one waits, and then finds it finished.
-    with nullcontext() if folder is None else only_one(folder / ".lock"):
+    with nullcontext() if folder is None else lock(folder / ".lock"):
         _, build = learner(settings.learner)
         with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
             torch.manual_seed(seed)

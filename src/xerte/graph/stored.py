@@ -13,7 +13,6 @@ from xerte.data.folder import (
     check_files,
     damaged,
     open_arrays,
-    publish,
     read_manifest,
     seal,
     write_arrays,
@@ -22,6 +21,7 @@ from xerte.data.folder import (
 from xerte.data.store import describe
 from xerte.errors import DatasetError
 from xerte.graph.index import TemporalIndex
+from xerte.storage import atomic_folder
 
 FOLDER = "index"
 FORMAT, VERSION = "xerte index", 1
@@ -52,7 +52,7 @@ def save_index(index: TemporalIndex, kept: Kept) -> None:
     """
     if seal(describe(kept.folder)) != kept.seal:
         raise damaged(kept.folder, "has changed since it was opened")
-    with publish(kept.folder / FOLDER, replace=True) as new:
+    with atomic_folder(kept.folder / FOLDER, replace=True) as new:
         files = write_arrays(new, {f"{name}.npy": column for name, column in index.arrays().items()})
         body = {"format": FORMAT, "version": VERSION, "dataset": kept.seal, "files": files}
         write_manifest(new, {**body, "written": _written(new, files)})

@@ -7,7 +7,6 @@ process killed at any other instant leaves the old state, and files that the nex
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ import safetensors.torch
 from torch import Tensor
 
 from xerte.errors import CheckpointError
+from xerte.storage import atomic_write, remove, sweep
 
 FORMAT = "xerte state 1"
 STATE = "state.json"
@@ -46,25 +46,26 @@ def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], facts
             name = _file_name(part, digest)
             files[part] = {"file": name, "bytes": len(content), "sha256": digest}
             if not (folder / name).is_file() or (folder / name).read_bytes() != content:
-                _write(folder / name, content)
+                atomic_write(folder / name, content)
         body = {"format": FORMAT} | dict(facts) | {"format": FORMAT, "files": files}
-        _write(folder / STATE, json.dumps(body, indent=1, ensure_ascii=False).encode())
+        atomic_write(folder / STATE, json.dumps(body, indent=1, ensure_ascii=False).encode())
         named = {entry["file"] for entry in files.values()}
         for path in folder.iterdir():
             if (_FILE.fullmatch(path.name) and path.name not in named) or _UNFINISHED.fullmatch(path.name):
-                path.unlink(missing_ok=True)
+                remove(path)
     except OSError as error:
         raise CheckpointError(f"{folder} cannot be written to: {error.strerror}") from None
 
 
 def remove_state(folder: Path) -> None:
     """Removes the state in a folder, and the folder if nothing else is in it; killed in between, no state is left."""
-    (folder / STATE).unlink(missing_ok=True)
+    remove(folder / STATE)
     if not folder.is_dir():
         return
+    sweep(folder)
     for path in folder.iterdir():
         if _FILE.fullmatch(path.name) or _UNFINISHED.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+            remove(path)
     with suppress(OSError):
         folder.rmdir()
 
@@ -159,18 +160,3 @@ def _difference(name: str, there: Any, here: Any) -> str:
 
 def _file_name(part: str, digest: str) -> str:
     return f"{part}-{digest[:32]}.safetensors"
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all, and makes sure that it stays."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

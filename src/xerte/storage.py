@@ -1,0 +1,288 @@
+"""The one place that changes the disk: atomic writes of files and folders, fsync, locks, sweeping.
+
+An atomic write goes to a temporary name beside its target, is synced, and takes the target's name by one rename. The
+writer holds a lock on its temporary name, which the operating system releases when the writer dies: so the lock, not
+an age, tells what `sweep` may remove. Every change of the disk is announced to `fault` first, where tests fail or kill.
+"""
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+Operation = Literal["lock", "create", "write", "fsync", "rename", "remove"]
+
+MANIFEST = "manifest.json"
+"""A folder without one is not ours and is never replaced."""
+
+_LEFTOVER = re.compile(r"(?P<place>\..*\.(?:new|part)-[0-9a-f]{16})(?:\.lock)?", re.DOTALL)
+_ASIDE = re.compile(r"\.(?P<name>.*)\.previous-[0-9a-f]{16}", re.DOTALL)
+_BLOCK = 1 << 20
+
+
+def _nothing(operation: Operation, path: Path) -> None:
+    """The disk does not fail."""
+
+
+fault: Callable[[Operation, Path], None] = _nothing
+"""Called before every change of the disk: a test sets it to raise an OSError, or to kill the process."""
+
+
+# Single operations
+
+
+def write_new(path: Path, *content: bytes | memoryview) -> None:
+    """Writes a file that is not there yet, and syncs it."""
+    fault("create", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        for part in content:
+            view = memoryview(part)
+            for start in range(0, view.nbytes, _BLOCK):
+                fault("write", path)
+                file.write(view[start : start + _BLOCK])
+        file.flush()
+        fault("fsync", path)
+        os.fsync(file.fileno())
+
+
+def fsync(path: Path) -> None:
+    """Makes a file's bytes, or a folder's names, survive a power loss. Windows has no such thing for a folder."""
+    if os.name == "nt" and path.is_dir():
+        return
+    fault("fsync", path)
+    handle = os.open(path, os.O_RDONLY if path.is_dir() or os.name != "nt" else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def rename(old: Path, new: Path) -> None:
+    """Gives a file or folder another name; a file that had the name is replaced, a folder that is not empty is not."""
+    fault("rename", old)
+    os.replace(old, new)  # noqa: PTH105  # the name that tests of kills intercept
+
+
+def remove(path: Path) -> None:
+    """Removes a file, or a folder with all that is in it; nothing happens where there is nothing."""
+    fault("remove", path)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+# Locks
+
+
+@contextmanager
+def lock(path: Path, timeout: float = -1) -> Iterator[None]:
+    """Waits until no other thread or process holds the lock file `path`, and holds it meanwhile.
+
+    The operating system releases it when its holder dies. The file is removed at the end, while it is still held:
+    who waited on the removed file notices and tries anew.
+
+    Raises:
+        TimeoutError: it was still held after so many seconds; -1 waits for ever.
+    """
+    from filelock import FileLock  # seldom needed, and not free
+
+    fault("lock", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held = FileLock(path, timeout=timeout, poll_interval=0.01)
+    with held:
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no open file
+                path.unlink()
+
+
+def _lock_of(place: Path) -> Path:
+    return place.with_name(f"{place.name}.lock")
+
+
+def _hidden(target: Path, role: str) -> Path:
+    name = target.name if role != "part" else target.name[:40]  # shorter than 255 bytes whatever the letters
+    return target.with_name(f".{name}.{role}-{secrets.token_hex(8)}")
+
+
+@contextmanager
+def _temporary(target: Path, role: Literal["new", "part"]) -> Iterator[Path]:
+    """A name beside the target that nobody has, under a lock; whatever still has the name at the end is removed."""
+    place = _hidden(target, role)
+    with lock(_lock_of(place)):
+        try:
+            yield place
+        finally:
+            remove(place)
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed writers left in a folder; what a living one writes is locked and stays."""
+    with suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208  # the listing is complete before anything is removed
+            leftover = _LEFTOVER.fullmatch(name)
+            if leftover is not None:
+                place = folder / leftover["place"]
+                with suppress(TimeoutError), lock(_lock_of(place), timeout=0):
+                    remove(place)
+
+
+# Atomic writes
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """A new file to be written in the block, which then replaces `path`; where the block fails, `path` stays as it was.
+
+    Folders on the way to it are made. A link stays a link: what it leads to is replaced. A file that was there keeps
+    its mode; what is no regular file (a pipe, a device) stays what it is and is sent the whole content.
+
+    Raises:
+        IsADirectoryError, OSError: nothing can be written there.
+    """
+    mode = _mode(path)
+    if mode is not None and stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    regular = mode is None or stat.S_ISREG(mode)
+    target = Path(os.path.realpath(path)) if regular else Path(tempfile.gettempdir()) / path.name
+    _make_parent(target)
+    sweep(target.parent)
+    with _temporary(target, "part") as part:
+        fault("create", part)
+        # Until it has the mode of what it replaces, nobody else reads it.
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+        fault("write", part)
+        yield part
+        if not regular:
+            with part.open("rb") as made, path.open("wb") as file:
+                shutil.copyfileobj(made, file)
+            return
+        fsync(part)
+        if mode is not None and part.stat().st_mode != mode:
+            part.chmod(stat.S_IMODE(mode))
+        rename(part, target)
+        fsync(target.parent)
+
+
+def atomic_write(path: Path, content: bytes) -> None:
+    """Writes a file; see `atomic_file`."""
+    with atomic_file(path) as part, part.open("wb") as file:
+        file.write(content)
+
+
+def _make_parent(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent)) from None
+
+
+def _mode(path: Path) -> int | None:
+    """Kind and permissions of what is there, behind all links; None where there is nothing."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+@contextmanager
+def atomic_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
+    """An empty folder to write into; it takes the place of `folder` when the block ends without an error.
+
+    Where `folder` exists and may be replaced, it first steps aside under a hidden name beside it. A crash between the
+    two renames leaves it there, complete, and `recover` brings it back: no instant loses it.
+
+    Raises:
+        FileExistsError: the folder exists and may not be replaced, or has no manifest: then it may be anything.
+    """
+    recover(folder)
+    _make_parent(folder)
+    with lock(folder_lock(folder)):
+        _check_free(folder, replace)
+    with _temporary(folder, "new") as new:
+        fault("create", new)
+        new.mkdir()
+        yield new
+        for place, _, _ in os.walk(new):
+            fsync(Path(place))
+        with lock(folder_lock(folder)):
+            _swap(new, folder, replace)
+    sweep(folder.parent)
+
+
+def folder_lock(folder: Path) -> Path:
+    """The lock of a folder's name: who holds it may rename the folder."""
+    return folder.with_name(f".{folder.name}.lock")
+
+
+def _check_free(folder: Path, replace: bool) -> None:
+    try:
+        names = os.listdir(folder)  # noqa: PTH208
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise FileExistsError(folder) from None
+    if names and not (replace and MANIFEST in names):
+        raise FileExistsError(folder)
+
+
+def _swap(new: Path, folder: Path, replace: bool) -> None:
+    """Renames `new` to `folder`, which steps aside; under the folder's lock."""
+    _check_free(folder, replace)
+    aside = _hidden(folder, "previous")
+    with suppress(FileNotFoundError):
+        rename(folder, aside)
+    try:
+        rename(new, folder)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            rename(aside, folder)
+        raise
+    fsync(folder.parent)
+    for place in _aside(folder):
+        trash = _hidden(folder, "new")  # a name that `sweep` removes: what is called "previous" must be complete
+        rename(place, trash)
+        remove(trash)
+
+
+def _aside(folder: Path) -> list[Path]:
+    prefix = f".{folder.name}.previous-"
+    if not folder.parent.is_dir():
+        return []
+    return [place for place in folder.parent.iterdir() if place.name.startswith(prefix)]
+
+
+def recover(folder: Path) -> None:
+    """Brings back a folder whose replacement was cut off between stepping aside and the new one moving in."""
+    if folder.exists() or not _aside(folder):
+        return
+    with suppress(OSError), lock(folder_lock(folder)):
+        if folder.exists():
+            return
+        written = {}
+        for place in _aside(folder):
+            with suppress(FileNotFoundError):
+                written[place] = (place / MANIFEST).stat().st_mtime_ns
+        if written:
+            rename(max(written, key=written.__getitem__), folder)
+
+
+def folders_in(parent: Path) -> list[Path]:
+    """The published folders in this one, by name, after bringing back what `recover` can."""
+    if not parent.is_dir():
+        return []
+    for path in list(parent.iterdir()):
+        aside = _ASIDE.fullmatch(path.name)
+        if aside is not None:
+            recover(parent / aside["name"])
+    return sorted(place for place in parent.iterdir() if place.is_dir() and not place.name.startswith("."))

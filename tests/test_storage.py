@@ -1,0 +1,168 @@
+"""Atomic writes at every fault; locks tell the living from the dead."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from xerte import storage
+from xerte.storage import MANIFEST, Operation, atomic_file, atomic_folder, atomic_write, lock, recover, sweep, write_new
+
+
+class Faults:
+    """Fails at the n-th operation; notes all of them."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.seen = at, list[Operation]()
+
+    def __call__(self, operation: Operation, path: Path) -> None:
+        self.seen.append(operation)
+        if len(self.seen) == self.at:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+
+
+def publish(folder: Path, text: str) -> None:
+    with atomic_folder(folder, replace=True) as new:
+        write_new(new / "part" / "text", text.encode())
+        write_new(new / MANIFEST, b"{}")
+
+
+def text_of(place: Path) -> str:
+    if not place.name.endswith("folder"):
+        return place.read_text()
+    recover(place)
+    assert (place / MANIFEST).exists(), "the manifest is written last"
+    return (place / "part" / "text").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "operations"),
+    [
+        ("file", lambda place, text: atomic_write(place, text.encode()), {"fsync", "rename", "create", "write"}),
+        ("folder", publish, {"lock", "create", "write", "fsync", "rename", "remove"}),
+    ],
+)
+def test_a_fault_at_any_operation_leaves_the_old_or_the_new(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    write: Callable[[Path, str], None],
+    operations: set[Operation],
+) -> None:
+    place, at, found = tmp_path / name, 0, set()
+    write(place, "0")
+    while True:
+        at += 1
+        before, faults = text_of(place), Faults(at)
+        with monkeypatch.context() as patch:
+            patch.setattr(storage, "fault", faults)
+            with suppress(OSError):
+                write(place, str(at))
+        after = text_of(place)
+        assert after in (before, str(at))
+        found.add(after == before)
+        if len(faults.seen) < at:
+            break
+    assert found == {True, False}
+    assert operations <= set(faults.seen)
+    write(place, "last")
+    assert text_of(place) == "last"
+    assert [path.name for path in tmp_path.iterdir()] == [name], "the next writer sweeps"
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from xerte.storage import atomic_file
+with atomic_file(Path(sys.argv[1])) as part:
+    part.write_text("mine")
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_lock_and_not_the_age_tells_what_may_be_swept(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "a")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        (part,) = tmp_path.glob(".a.part-" + "?" * 16)
+        os.utime(part, (0, 0))  # the clock jumped: it looks half a century old
+        sweep(tmp_path)
+        assert part.read_text() == "mine", "its writer lives"
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+    part.touch()
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [], "its writer is dead, however young it looks"
+
+
+def test_sweeping_leaves_what_is_not_ours(tmp_path: Path) -> None:
+    names = {".a.part-0123", "a.part-0123456789abcdef", ".a.old-0123456789abcdef", ".a.part-0123456789abcdef.bak"}
+    for name in names:
+        (tmp_path / name).touch()
+    sweep(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_only_one_holds_a_lock_although_its_file_comes_and_goes(tmp_path: Path) -> None:
+    inside, most, turns = 0, 0, 0
+
+    def work() -> None:
+        nonlocal inside, most, turns
+        for _ in range(25):
+            with lock(tmp_path / "lock"):
+                inside += 1
+                most = max(most, inside)
+                time.sleep(0.0005)
+                turns += 1
+                inside -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (most, turns) == (1, 100)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_is_held_can_be_given_up_on(tmp_path: Path) -> None:
+    with lock(tmp_path / "lock"), pytest.raises(TimeoutError), lock(tmp_path / "lock", timeout=0):
+        pass
+
+
+def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "a") as one, atomic_file(tmp_path / "a") as other:
+        one.write_text("one")
+        other.write_text("other")
+    assert (tmp_path / "a").read_text() == "one", "the last rename wins"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+WITHOUT_UNIX = """
+import sys
+for name in ("fcntl", "resource"):
+    sys.modules[name] = None
+import os
+for name in ("O_DIRECTORY", "O_NOFOLLOW", "fork"):
+    if hasattr(os, name):
+        delattr(os, name)
+import pkgutil, importlib, xerte
+for module in pkgutil.walk_packages(xerte.__path__, "xerte."):
+    if not module.name.endswith(("__main__", "triton", "kernels")):
+        importlib.import_module(module.name)
+"""
+
+
+def test_the_package_imports_without_what_only_unix_has() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_UNIX], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-1000:]
