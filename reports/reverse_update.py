@@ -53,7 +53,7 @@ def every_reach() -> list[Reach]:
 def _preference(model: XERTE, rows: list[tuple[int, int, int, int]]) -> list[float]:
     """log α(0→2) - log α(0→3) at every step."""
     history = TemporalIndex.build(Facts.of(rows), model.num_entities, model.num_relations)
-    graph = model.forecast(history, Queries(*(torch.tensor([value]) for value in (0, 0, 3)))).graph
+    graph = model.forecast(history, Queries.at(*(torch.tensor([value]) for value in (0, 0, 3)))).graph
     assert graph is not None
     found = []
     for step in graph.steps:

@@ -124,10 +124,13 @@ def test_the_batch_never_changes_an_answer(name: str, data: Dataset) -> None:
     assert len(torch.unique(together.scores[together.reached])) > len(queries), "the scores tell nothing apart"
     order = torch.randperm(len(queries), generator=torch.Generator().manual_seed(1))
     mixed = model.forecast(history, queries[order])
-    assert_same(Scores(together.scores[order], together.reached[order]), mixed)
+    assert_same(Scores.ranking(together.scores[order], together.reached[order]), mixed)
     for row in range(len(queries)):
         rows = slice(row, row + 1)
-        assert_same(Scores(together.scores[rows], together.reached[rows]), model.forecast(history, queries[rows]))
+        alone = model.forecast(history, queries[rows])
+        assert_same(Scores.ranking(together.scores[rows], together.reached[rows]), alone)
+            Scores.ranking(together.scores[rows], together.reached[rows]), model.forecast(history, queries[rows])
+        )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -156,7 +159,7 @@ def test_unseen_entities_and_times_have_answers(name: str, data: Dataset) -> Non
     last, day = int(data.facts.time.max()), data.calendar.ticks_per_unit
     times = [-1_000_000, 0, last + day, last + 100 * day, last + 1_000_000]
     ends = torch.tensor([0, 2 * data.num_relations - 1])
-    queries = Queries(*torch.cartesian_prod(strangers, ends, torch.tensor(times)).T.contiguous())
+    queries = Queries.at(*torch.cartesian_prod(strangers, ends, torch.tensor(times)).T.contiguous())
     scores = model.forecast(history, queries)
     assert scores.scores.shape == (4 * len(times), data.num_entities)
     assert bool(scores.scores[scores.reached].isfinite().all())
@@ -219,7 +222,7 @@ def test_a_learner_that_offers_a_recordable_step_keeps_its_word(name: str, small
     weights, seed = list(model.parameters()), torch.tensor(11)
 
     def gradients(*columns: Tensor) -> tuple[Tensor, ...]:
-        value = model.fixed_loss(history, Queries(*columns[:3]), columns[3], columns[4])
+        value = model.fixed_loss(history, Queries.at(*columns[:3]), columns[3], columns[4])
         return value, *torch.autograd.grad(value, weights)
 
     eager = loss(model, history, queries, answer)

@@ -80,7 +80,7 @@ def make_case(settings: ModelSettings, seed: int, dtype: torch.dtype = torch.flo
         for parameter in model.parameters():  # biases and phases too are not what they start as
             parameter.add_(0.3 * torch.randn_like(parameter))
     history = TemporalIndex.build(Facts.of(facts), E, R)
-    return Case(model, history, Queries(*columns), [rng.randrange(E) for _ in asked])
+    return Case(model, history, Queries.at(*columns), [rng.randrange(E) for _ in asked])
 
 
 def entity_scores(graph: InferenceGraph, query: int) -> dict[int, Tensor]:
@@ -211,7 +211,7 @@ def test_loss_is_that_of_the_twin(self_loop: bool) -> None:
 @pytest.mark.parametrize("switches", [{"loss_mean": mean} for mean in Mean] + [{"loss": Loss.NLL}])
 def test_where_nothing_is_reached_nothing_is_lost(switches: dict[str, object]) -> None:
     case = make_case(settings_with(self_loop=False, **switches), 4)
-    before_any_history = Queries(*torch.tensor([[0, 1], [2, 0], [0, 0]]))
+    before_any_history = Queries.at(*torch.tensor([[0, 1], [2, 0], [0, 0]]))
     loss = case.model.loss(case.history, before_any_history, torch.tensor([3, 3]), 4)
     assert loss.item() == 0
     for gradient in torch.autograd.grad(loss, list(case.model.parameters()), materialize_grads=True):
@@ -330,7 +330,7 @@ def test_the_clock_holds_the_whole_range_of_times(clock: Clock) -> None:
     asked: list[Tensor] = []
     assert model.encoding.time is not None
     model.encoding.time.register_forward_pre_hook(lambda _, inputs: asked.append(inputs[0]))
-    model.forecast(history, Queries(*(torch.tensor([x]) for x in (0, 0, late))))
+    model.forecast(history, Queries.at(*(torch.tensor([x]) for x in (0, 0, late))))
     assert asked[1].tolist() == [early - late if clock is Clock.RELATIVE else early]
 
 
@@ -341,9 +341,9 @@ def test_fixed_sizes_are_fixed() -> None:
     real = case.model.fixed_loss(case.history, case.queries, answer, seed)  # makes what is made once
 
     def of(subject: Tensor, relation: Tensor, time: Tensor) -> Tensor:
-        return case.model.fixed_loss(case.history, Queries(subject, relation, time), answer, seed)
+        return case.model.fixed_loss(case.history, Queries.at(subject, relation, time), answer, seed)
 
     columns = (case.queries.subject, case.queries.relation, case.queries.time)
     assert recorded(of, *columns)(*columns).item() == pytest.approx(real.item())
     with pytest.raises(AssertionError):
-        recorded(lambda *c: case.model.loss(case.history, Queries(*c), answer, 6), *columns)
+        recorded(lambda *c: case.model.loss(case.history, Queries.at(*c), answer, 6), *columns)

@@ -48,7 +48,7 @@ def one_dimensional(
 
 def entity_scores(model: XERTE, history: TemporalIndex, query: tuple[int, int, int]) -> dict[int, float]:
     subject, relation, time = (torch.tensor([x]) for x in query)
-    graph = model.infer(history, Queries(subject, relation, time), 0)
+    graph = model.infer(history, Queries.at(subject, relation, time), 0)
     return dict(zip(graph.entity.tolist(), graph.entity_score.tolist(), strict=True))
 
 
@@ -166,7 +166,7 @@ def vectors_before_dense(model: XERTE, history: TemporalIndex, step: int) -> dic
     layer = model.layers[step - 1]
     assert isinstance(layer, Layer)
     hook = layer.dense.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0]))
-    growth = model.grow(history, Queries(torch.tensor([0]), torch.tensor([0]), torch.tensor([3])), 0)
+    growth = model.grow(history, Queries.at(torch.tensor([0]), torch.tensor([0]), torch.tensor([3])), 0)
     hook.remove()
     slots = growth.slots.key[0, : len(growth.scores[step])].tolist()
     of_query = next(i for i, vectors in enumerate(seen) if len(vectors) == 1)

@@ -129,7 +129,7 @@ class Watched(torch.nn.Module):
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         self.asked.append(now(history.device))
         scores = torch.arange(len(self.weight)).expand(len(queries), -1).float()
-        return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+        return Scores.ranking(scores, torch.ones_like(scores, dtype=torch.bool))
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
         assert len(queries) == len(answer)

@@ -1,12 +1,16 @@
 """The contract every model obeys, in ids and tensors: a history and questions in, scores out."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
 
 from xerte.data.facts import Facts
+from xerte.graph.evidence import Evidence as Evidence
 from xerte.precision import products
 from xerte.types import Precision
 
@@ -18,55 +22,132 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Queries:
-    """Questions (subject, relation, ?, time); relations may be reciprocal (id ≥ R).
+    """Questions (subject, relation, ?): what may be read, and what is asked about; int64 [Q] each.
 
     Attributes:
-        subject, relation, time: int64 [Q].
+        subject: entity ids.
+        relation: direction ids; 2p + 1 is the reciprocal of 2p.
+        known_before: only facts with t' < known_before may be read.
+        asked_from, asked_until: the question is about [asked_from, asked_until); a question about one time t has
+            [t, t + 1).
     """
 
     subject: Tensor
     relation: Tensor
-    time: Tensor
+    known_before: Tensor
+    asked_from: Tensor
+    asked_until: Tensor
 
     def __post_init__(self) -> None:
-        for column in (self.subject, self.relation, self.time):
+        for column in self.columns():
             assert column.dtype == torch.int64
             assert column.shape == (len(self),)
 
-    def __len__(self) -> int:
-        return len(self.subject)
-
-    def __getitem__(self, rows: slice | Tensor) -> "Queries":
-        return Queries(self.subject[rows], self.relation[rows], self.time[rows])
-
-    def to(self, device: torch.device | str) -> "Queries":
-        """The same questions on another device."""
-        return Queries(self.subject.to(device), self.relation.to(device), self.time.to(device))
+    @staticmethod
+    def at(subject: Tensor, relation: Tensor, time: Tensor, known_before: Tensor | None = None) -> "Queries":
+        """Questions about one time each; unless told otherwise, everything before that time is known."""
+        return Queries(subject, relation, time if known_before is None else known_before, time, time + 1)
 
     @staticmethod
     def of(facts: Facts) -> "Queries":
         """The questions (s, p, ?, t) whose answers are these facts' objects."""
         subject, relation, _, time = (torch.from_numpy(column.astype("int64")) for column in facts.columns())
-        return Queries(subject, relation, time)
+        return Queries.at(subject, relation, time)
+
+    @property
+    def time(self) -> Tensor:
+        """t_q, the clock of a question: where what it asks about begins."""
+        return self.asked_from
+
+    def columns(self) -> tuple[Tensor, ...]:
+        """All columns, in the order of the attributes."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def __getitem__(self, rows: slice | Tensor) -> "Queries":
+        return Queries(*(column[rows] for column in self.columns()))
+
+    def to(self, device: torch.device | str) -> "Queries":
+        """The same questions on another device."""
+        return Queries(*(column.to(device) for column in self.columns()))
+
+
+class Meaning(StrEnum):
+    """What the numbers of a forecast are."""
+
+    PROBABILITY = "probability"  # that the candidate is the answer
+    WEIGHT = "weight"  # of the evidence: twice the number is twice the evidence
+    RANK = "rank"  # only their order means something
+
+
+@dataclass(frozen=True)
+class Part:
+    """One term of the scores, by its name: "graph", "past", "prior" …
+
+    Attributes:
+        name: what it reads.
+        weight: float [Q, E]; not negative unless the scores are mere ranks.
+        evidence: the facts behind the weight of (row of the question, candidate); None where it has none to show.
+        growth: the inference graphs behind it, as they grew, where it comes from any.
+    """
+
+    name: str
+    weight: Tensor
+    evidence: Callable[[int, int], Evidence] | None = None
+    growth: "Growth | None" = None
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What a forecaster says about a batch of questions.
+    """What a forecaster says about a batch of questions: score = factor · (Σ parts)^exponent.
+
+    A candidate's evidence shares are those of the sum: factor and exponent weigh all of its evidence alike.
 
     Attributes:
-        scores: float [Q, E], higher is likelier; meaningless where not reached.
-        reached: bool [Q, E]; an answer that was not reached ranks last, at |E|.
-        growth: the inference graphs that made the forecast, as they grew, for forecasters that have them.
+        parts: the terms of the sum, at least one.
+        reached: bool [Q, E]; whether anything speaks for a candidate. One that is not reached ranks last, at |E|,
+            and its score means nothing.
+        factor: float [Q, E], positive; None: 1.
+        exponent: float [Q], positive; None: 1.
+        meaning: what the scores are.
     """
 
-    scores: Tensor
+    parts: tuple[Part, ...]
     reached: Tensor
-    growth: "Growth | None" = None
+    factor: Tensor | None = None
+    exponent: Tensor | None = None
+    meaning: Meaning = Meaning.WEIGHT
+
+    @staticmethod
+    def ranking(scores: Tensor, reached: Tensor | None = None, name: str = "score") -> "Scores":
+        """Scores of a model that has no evidence to show; unless told otherwise, every candidate is reached."""
+        reached = torch.ones_like(scores, dtype=torch.bool) if reached is None else reached
+        return Scores((Part(name, scores),), reached, meaning=Meaning.RANK)
+
+    @cached_property
+    def sum(self) -> Tensor:
+        """Σ parts, [Q, E]."""
+        total = self.parts[0].weight
+        for part in self.parts[1:]:
+            total = total + part.weight
+        return total
+
+    @cached_property
+    def scores(self) -> Tensor:
+        """factor · (Σ parts)^exponent, [Q, E]; higher is likelier."""
+        scores = self.sum if self.exponent is None else self.sum ** self.exponent[:, None]
+        return scores if self.factor is None else self.factor * scores
+
+    @property
+    def growth(self) -> "Growth | None":
+        """The inference graphs as they grew, where a part comes from any."""
+        return next((part.growth for part in self.parts if part.growth is not None), None)
 
     @property
     def graph(self) -> "InferenceGraph | None":
-        """The inference graphs, as an explanation reads them; made when first asked for."""
+        """The inference graphs as an explanation reads them; made when first asked for."""
         return None if self.growth is None else self.growth.graph
 
 
@@ -84,7 +165,7 @@ def ask(
 class Forecaster(Protocol):
     """A pure function of (weights, history, query, seed).
 
-    The answer to a question never depends on what else is in the batch, nor on facts at or after the question's time.
+    The answer to a question depends neither on what else is in the batch nor on facts that are not known yet.
     """
 
     @property
@@ -93,5 +174,5 @@ class Forecaster(Protocol):
         ...
 
     def forecast(self, history: "TemporalIndex", queries: Queries) -> Scores:
-        """Scores every entity as the answer of every question, reading only facts before each question's time."""
+        """Scores every entity as the answer of every question, reading only facts before each `known_before`."""
         ...

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from xerte import precision
 from xerte.errors import InputError
-from xerte.forecaster import Queries, Scores
+from xerte.forecaster import Part, Queries, Scores
 from xerte.graph.growth import NOBODY, Growth, Sampled, Slots, Step
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
@@ -72,7 +72,8 @@ class XERTE(nn.Module):
         """Scores of every entity, with the graphs that made them."""
         with torch.inference_mode():
             growth = self.grow(history, queries, self.seed)
-            return Scores(*growth.dense(), growth)
+            score, reached = growth.dense()
+            return Scores((Part("graph", score, growth.evidence, growth),), reached)
 
     def loss(
         self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int | Tensor, fixed: bool = False
@@ -105,7 +106,7 @@ class XERTE(nn.Module):
         """
         s, num_queries = self.settings, len(queries)
         noise = combine(seed, queries.subject, queries.relation, queries.time)
-        slots = Slots.of_queries(queries.subject, queries.time)
+        slots = Slots.of_queries(queries.subject, queries.known_before)
         attended = torch.zeros_like(slots.key)
         live = torch.ones_like(slots.key, dtype=torch.bool)
         hidden = query = self._query_vectors(queries)
@@ -121,7 +122,7 @@ class XERTE(nn.Module):
             edges = self._sample(history, slots, attended, live, queries, extend(noise, step), fixed)
             key = torch.where(edges.there, slots.keys(edges.entity, edges.time), NOBODY)
             found = slots.find(key)
-            vectors, edge_vector = self._embed(hidden, slots, found, edges, step, prepared, known, fixed)
+            vectors, edge_vector = self._embed(hidden, slots, queries, found, edges, step, prepared, known, fixed)
 
             # Attend: a softmax over the prior edges of each attended node (Eq. 1, 2).
             features = query if s.query_features is QueryFeatures.INITIAL else hidden[:num_queries]
@@ -241,6 +242,7 @@ class XERTE(nn.Module):
         self,
         hidden: Tensor,
         slots: Slots,
+        queries: Queries,
         found: Tensor,
         edges: Sampled,
         step: int,
@@ -254,7 +256,7 @@ class XERTE(nn.Module):
         queries (where sizes need not be fixed), and passes the dense layers of the steps it was not there for.
         """
         row = slots.rows(found)
-        clock = self._clock(edges.time, slots.query_time[:, None])
+        clock = self._clock(edges.time, queries.time[:, None])
         if fixed:
             own = torch.arange(found.numel(), device=found.device).view_as(found)
             nodes = edges.entity.flatten(), clock.flatten()

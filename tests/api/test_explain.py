@@ -65,7 +65,7 @@ class Opaque:
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         ones = torch.ones(len(queries), len(NAMES))
-        return Scores(ones, ones > 0)
+        return Scores.ranking(ones, ones > 0)
 
 
 def untrained(data: Dataset) -> XERTE:

@@ -27,7 +27,7 @@ from xerte.experiment.trace import Trace
 from xerte.explanation.controls import Place, matched, places
 from xerte.explanation.faithfulness import Case, Examiner, Standing, Trial
 from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
-from xerte.forecaster import Queries, Scores
+from xerte.forecaster import Part, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import StepEdges
 from xerte.model import XERTE
@@ -83,7 +83,7 @@ class Tally:
         nodes.step = torch.tensor([0] * len(queries) + [1] * len(rows))
         step = edges(*rows or [(0, -1, -1, 0.0)], time=times or [0])
         graph: Any = SizedGraph(nodes, torch.tensor([attention], dtype=torch.float64), (step,))
-        return Scores(scores, scores > 0, graph)
+        return Scores((Part("tally", scores, growth=graph),), scores > 0)
 
 
 class SizedGraph:
@@ -105,7 +105,7 @@ def examined(ks: Sequence[int] = (1, 2, 5)) -> tuple[Case, Trial, Tally]:
     data = Dataset("tally", FACTS, (4, 0, 1), names, relations, calendar)
     tally, history = Tally(), TemporalIndex.build(FACTS, 4, 2)
     examiner = Examiner(tally, history, FACTS, Filters.of(data))
-    query = Queries(*(torch.tensor([value]) for value in (A, WEAK, 5)))
+    query = Queries.at(*(torch.tensor([value]) for value in (A, WEAK, 5)))
     (case,) = examiner.cases(query, torch.tensor([B]))
     return case, examiner.trial(case, ks), tally
 

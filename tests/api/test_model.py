@@ -62,7 +62,7 @@ class Fixed:
         self.asked += [tuple(row) for row in table.tolist()]
         scores = torch.tensor([[0.1, 0.7, 0.7, 9.0]]).repeat(len(queries), 1)
         reached: Tensor = torch.tensor([[True, True, True, False]]).repeat(len(queries), 1)
-        return Scores(scores, reached)
+        return Scores.ranking(scores, reached)
 
 
 def test_a_question_becomes_ids_and_ticks(small: Dataset) -> None:

@@ -19,7 +19,7 @@ Question = tuple[int, int, int]
 
 
 def ask(*questions: Question) -> Queries:
-    return Queries(*(torch.tensor([question[i] for question in questions]) for i in range(3)))
+    return Queries.at(*(torch.tensor([question[i] for question in questions]) for i in range(3)))
 
 
 def frame(entities: int, relations: int, last: int, ticks_per_unit: int = 1, first: int = 0) -> Frame:

@@ -35,7 +35,7 @@ HOURS = Calendar(Tick.HOUR, "2014-01-01", Tick.DAY, 24)
 YEARS = Calendar(Tick.YEAR, "1830", Tick.YEAR)
 E, R = 4, 2
 FRAME = Frame(E, R, DAYS, 0, 9)
-QUERIES = Queries(torch.tensor([0, 1, 3]), torch.tensor([0, 3, 1]), torch.tensor([2, 9, 40]))
+QUERIES = Queries.at(torch.tensor([0, 1, 3]), torch.tensor([0, 3, 1]), torch.tensor([2, 9, 40]))
 NOTHING = TemporalIndex.build(Facts.of([]), E, R)
 
 
@@ -70,7 +70,7 @@ def scores(model: Factorisation | DESimplE, queries: Queries = QUERIES) -> Tenso
 
 
 def ask(subject: int, relation: int, time: int) -> Queries:
-    return Queries(torch.tensor([subject]), torch.tensor([relation]), torch.tensor([time]))
+    return Queries.at(torch.tensor([subject]), torch.tensor([relation]), torch.tensor([time]))
 
 
 def test_transe_by_hand() -> None:
@@ -327,7 +327,7 @@ def test_tntcomplex_penalties_by_hand() -> None:
 
 
 def test_dropout_keeps_the_mean_and_follows_from_seed_and_question() -> None:
-    queries = Queries(torch.arange(400), torch.zeros(400, dtype=torch.int64), torch.zeros(400, dtype=torch.int64))
+    queries = Queries.at(torch.arange(400), torch.zeros(400, dtype=torch.int64), torch.zeros(400, dtype=torch.int64))
     ones = torch.ones(400, 50)
     out = dropped(ones, 0.4, queries, 3)
     assert out[out != 0].tolist() == pytest.approx([1 / 0.6] * int((out != 0).sum()))

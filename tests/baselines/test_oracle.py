@@ -44,7 +44,7 @@ def questions(world: World, count: int = 300) -> Queries:
     facts = world.dataset.split(Split.TEST)
     queries = Queries.of(facts[np.linspace(0, len(facts) - 1, count).astype(np.int64)])
     turned = torch.arange(count) % 2 == 1
-    return Queries(queries.subject, torch.where(turned, queries.relation + R, queries.relation), queries.time)
+    return Queries.at(queries.subject, torch.where(turned, queries.relation + R, queries.relation), queries.time)
 
 
 class FadingRecurrence:
@@ -57,11 +57,13 @@ class FadingRecurrence:
         subject, object = np.append(facts.subject, facts.object), np.append(facts.object, facts.subject)
         relation, time = np.append(facts.relation, facts.relation + R), np.append(facts.time, facts.time)
         scores = np.zeros((len(queries), history.num_entities))
-        for row, (s, r, t) in enumerate(zip(*(vars(queries)[c].tolist() for c in vars(queries)), strict=True)):
+        for row, (s, r, t) in enumerate(
+            zip(*(c.tolist() for c in (queries.subject, queries.relation, queries.time)), strict=True)
+        ):
             known = np.flatnonzero((relation == r) & (time < t))
             weight = 1e-4 + np.where(subject[known] == s, np.exp((time[known] - t) / 30), 0)
             scores[row] = np.bincount(object[known], weight, history.num_entities)
-        return Scores(torch.from_numpy(scores), torch.ones(scores.shape, dtype=torch.bool))
+        return Scores.ranking(torch.from_numpy(scores), torch.ones(scores.shape, dtype=torch.bool))
 
 
 def slow_probability(world: World, facts: list[tuple[int, ...]], s: int, r: int, o: int, t: int) -> float:
@@ -103,7 +105,7 @@ def test_probabilities_equal_the_formula() -> None:
     facts = [tuple(int(value) for value in row) for row in zip(*tiny.dataset.facts.columns(), strict=True)]
     E = tiny.dataset.num_entities
     grid = torch.cartesian_prod(torch.arange(E), torch.arange(2 * R), torch.tensor([5, 24, 25, 26, 27, 28, 29]))
-    queries = Queries(*(column.contiguous() for column in grid.unbind(1)))
+    queries = Queries.at(*(column.contiguous() for column in grid.unbind(1)))
     found = Oracle(tiny).probabilities(index_of(tiny.dataset, tiny.dataset.facts), queries)
     sure = 0
     for row, (e, r, t) in enumerate(grid.tolist()):
@@ -129,7 +131,7 @@ def test_probabilities_match_what_happens_when_a_day_is_lived_again_and_again() 
     expected, variance, seen = np.zeros(9), np.zeros(9), np.zeros(9)
     for day in (350, 500, 650):
         past = facts[(facts.time < day) & (facts.time >= day - LOOKBACK)]
-        queries = Queries(grid[:, 0].contiguous(), grid[:, 1].contiguous(), torch.full((len(grid),), day))
+        queries = Queries.at(grid[:, 0].contiguous(), grid[:, 1].contiguous(), torch.full((len(grid),), day))
         probability = oracle.probabilities(index_of(data, past), queries).reshape(-1)
         bin = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, 8)
         expected += replays * np.bincount(bin, probability, 9)
@@ -153,7 +155,7 @@ def test_the_day_that_came_was_as_likely_as_it_seemed(world: World, history: Tem
     relation = RELATION_ID["condemns"]
     days = torch.arange(int(test.time[0]), int(test.time[-1]) + 1)
     grid = torch.cartesian_prod(torch.arange(world.dataset.num_entities), days)
-    queries = Queries(grid[:, 0].contiguous(), torch.full((len(grid),), relation), grid[:, 1].contiguous())
+    queries = Queries.at(grid[:, 0].contiguous(), torch.full((len(grid),), relation), grid[:, 1].contiguous())
     probability = Oracle(world).probabilities(history, queries)
     came = int(((facts.relation == relation) & (facts.time >= days[0].item())).sum())
     spread = float(np.sqrt((probability * (1 - probability)).sum()))
@@ -199,7 +201,7 @@ def test_a_hidden_cause_has_no_effect(world: World, history: TemporalIndex) -> N
         (data.facts.subject == s) & (data.facts.relation == r) & (data.facts.object == o) & (data.facts.time == t)
     )
     assert len(fact) == 1
-    query = Queries(torch.tensor([s]), torch.tensor([r]), torch.tensor([t]))
+    query = Queries.at(torch.tensor([s]), torch.tensor([r]), torch.tensor([t]))
     oracle = Oracle(world)
     likely = oracle.probabilities(history, query)[0, o]
     cause = data.facts[world.causes.of(int(fact[0]))[:1]]
@@ -212,7 +214,7 @@ def test_a_hidden_cause_has_no_effect(world: World, history: TemporalIndex) -> N
 def test_the_oracle_answers_the_example(world: World, history: TemporalIndex, hops: int) -> None:
     subject, relation, date, answer = world.example(hops)
     data = world.dataset
-    query = Queries(
+    query = Queries.at(
         torch.tensor([data.entities.id(subject)]),
         torch.tensor([data.relations.id(relation)]),
         torch.tensor([data.calendar.parse(date)]),
@@ -225,7 +227,7 @@ def test_the_oracle_answers_the_example(world: World, history: TemporalIndex, ho
 def test_another_dataset_is_refused(world: World) -> None:
     other = TemporalIndex.build(Facts.of([(0, 0, 1, 3)]), 2, 1)
     with pytest.raises(InputError, match="knows one generated world only"):
-        Oracle(world).probabilities(other, Queries(*(torch.tensor([0]) for _ in range(3))))
+        Oracle(world).probabilities(other, Queries.at(*(torch.tensor([0]) for _ in range(3))))
 
 
 def test_there_is_something_to_learn(world: World, history: TemporalIndex) -> None:

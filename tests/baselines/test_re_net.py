@@ -33,7 +33,7 @@ E, R = 5, 2
 
 
 def ask(*questions: Question) -> Queries:
-    return Queries(*(torch.tensor([question[i] for question in questions]) for i in range(3)))
+    return Queries.at(*(torch.tensor([question[i] for question in questions]) for i in range(3)))
 
 
 def index(facts: list[reference.Fact], entities: int = E, relations: int = R) -> TemporalIndex:

@@ -19,13 +19,13 @@ from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import CheckpointError
 from xerte.evaluation.evaluate import evaluate
-from xerte.forecaster import Queries
+from xerte.forecaster import Part, Queries
 from xerte.graph.index import TemporalIndex
 from xerte.types import FilterType
 
 
 def ask(*questions: tuple[int, int, int]) -> Queries:
-    return Queries(*(torch.tensor([question[i] for question in questions]) for i in range(3)))
+    return Queries.at(*(torch.tensor([question[i] for question in questions]) for i in range(3)))
 
 
 def test_by_hand() -> None:
@@ -42,9 +42,18 @@ def test_by_hand() -> None:
     assert scores.reached[0].tolist() == [False, True, True, False, False, True]
     # Who does it to 1? The reciprocal's power is 0: 0 did twice; of four facts, 0 made three and 4 one.
     assert scores.scores[1].tolist() == pytest.approx([2 + 3 * share, 0, 0, 0, share, 0], rel=1e-12)
-    evidence = forecaster.evidence(history, ask((0, 0, 72)), 1)
-    assert evidence.fact.tolist() == [2, 0]
-    assert evidence.weight.tolist() == pytest.approx([1 / 2 + share, 1 / 3 + share], rel=1e-12)
+    past, prior = (named(part, 0, 1) for part in scores.parts)
+    assert past == (pytest.approx({2: 1 / 2, 0: 1 / 3}, rel=1e-12))
+    assert prior == pytest.approx({0: share, 2: share}, rel=1e-12)
+    assert named(scores.parts[0], 0, 5) == {}  # 4 did it to 5, not 0
+    assert named(scores.parts[1], 0, 5) == pytest.approx({1: share}, rel=1e-12)
+
+
+def named(part: Part, row: int, candidate: int) -> dict[int, float]:
+    assert part.evidence is not None
+    evidence = part.evidence(row, candidate)
+    assert evidence.weight.tolist() == sorted(evidence.weight.tolist(), reverse=True)
+    return dict(zip(evidence.fact.tolist(), evidence.weight.tolist(), strict=True))
 
 
 fact_lists = st.lists(
@@ -66,10 +75,10 @@ def test_equals_its_slow_twin_in_any_company(facts: list[reference.Fact], asked:
         alone = FORECASTER.forecast(history, ask(question))
         assert torch.equal(alone.scores[0], together.scores[i])
         for answer in range(5):
-            evidence = FORECASTER.evidence(history, ask(question), answer)
-            assert evidence.weight.sum().item() == pytest.approx(expected[answer], rel=1e-9, abs=0)
-            assert all(facts[fact][3] < question[2] for fact in evidence.fact.tolist())
-            assert evidence.weight.tolist() == sorted(evidence.weight.tolist(), reverse=True)
+            for part in together.parts:
+                evidence = named(part, i, answer)
+                assert sum(evidence.values()) == pytest.approx(float(part.weight[i, answer]), rel=1e-9, abs=0)
+                assert all(facts[fact][3] < question[2] for fact in evidence)
 
 
 def test_a_fact_weighs_the_same_to_the_last_bit_wherever_it_stands() -> None:

@@ -54,7 +54,7 @@ class Oddball:
         entity = torch.arange(self.num_entities)
         question = queries.subject * 31 + queries.relation * 17 + queries.time * 7 + self.seed * 13
         mixed = (question[:, None] * 2654435761 + entity * 40503 + entity * entity * 977) % 1009
-        return Scores((mixed % self.levels).float(), mixed % 5 > 0)
+        return Scores.ranking((mixed % self.levels).float(), mixed % 5 > 0)
 
 
 TOY = dataset(
@@ -74,7 +74,7 @@ TOY = dataset(
 
 def test_filters_of_the_toy() -> None:
     # (0, 0, ?, 3) asked for 1: 3 is true at 3 too; 2 was true at 0. Nothing is known at time 9 or of (4, 0).
-    queries = Queries(torch.tensor([0, 0, 4, 4]), torch.tensor([0, 0, 0, 3]), torch.tensor([3, 9, 3, 4]))
+    queries = Queries.at(torch.tensor([0, 0, 4, 4]), torch.tensor([0, 0, 0, 3]), torch.tensor([3, 9, 3, 4]))
     answer = torch.tensor([1, 1, 0, 0])
     filters = Filters.of(TOY)
 
@@ -90,7 +90,7 @@ def test_filters_of_the_toy() -> None:
 
 def test_ranks_by_hand() -> None:
     # Answer 2 scores 5: entity 0 is higher, 1 and 3 tie, 4 would be higher but is not reached.
-    scores = Scores(torch.tensor([[9.0, 5, 5, 5, 9, 1]]), torch.tensor([[True, True, True, True, False, True]]))
+    scores = Scores.ranking(torch.tensor([[9.0, 5, 5, 5, 9, 1]]), torch.tensor([[True, True, True, True, False, True]]))
     none, some = torch.tensor([], dtype=torch.int64), torch.tensor([0, 0, 0])
     raw, filtered = rank(scores, torch.tensor([2]), [(none, none), (some, torch.tensor([0, 3, 4]))])
     assert (raw.best.item(), raw.worst.item(), raw.of(TieType.MEAN).item()) == (2, 4, 3.0)
@@ -124,7 +124,7 @@ def test_evaluation_equals_its_slow_twin(facts: list[reference.Fact], seed: int,
     train = {entity for s, _, o, _ in facts[:third] for entity in (s, o)}
     history = TemporalIndex.build(data.facts, 6, 2)
     for i, (s, p, o, t) in enumerate(asked):
-        alone = forecaster.forecast(history, Queries(torch.tensor([s]), torch.tensor([p]), torch.tensor([t])))
+        alone = forecaster.forecast(history, Queries.at(torch.tensor([s]), torch.tensor([p]), torch.tensor([t])))
         for filter in FilterType:
             others = reference.other_answers(facts, 2, filter.value, s, p, t, o)
             expected = reference.rank(alone.scores[0].tolist(), alone.reached[0].tolist(), o, others)
@@ -146,7 +146,7 @@ def test_order_and_company_never_change_a_rank(order: list[int], cut: int) -> No
     columns = torch.tensor(facts).T
 
     def ranked(rows: torch.Tensor) -> torch.Tensor:
-        queries, answer = Queries(columns[0][rows], columns[1][rows], columns[3][rows]), columns[2][rows]
+        queries, answer = Queries.at(columns[0][rows], columns[1][rows], columns[3][rows]), columns[2][rows]
         others = [filters.others(filter, queries, answer) for filter in FilterType]
         ranks = rank(forecaster.forecast(history, queries), answer, others)
         return torch.stack([r.of(ties) for r in ranks for ties in TieType], dim=1)
@@ -207,7 +207,7 @@ def test_comparison() -> None:
     class Knowing(Oddball):
         def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
             scores = super().forecast(history, queries)
-            return Scores(scores.scores, torch.ones_like(scores.reached))
+            return Scores.ranking(scores.scores, torch.ones_like(scores.reached))
 
     better = compare(evaluate(Knowing(20, 1000), data), first)
     assert better.difference == pytest.approx(evaluate(Knowing(20, 1000), data).metrics().mrr - first.metrics().mrr)
@@ -234,7 +234,7 @@ def test_what_cannot_be_ranked_is_refused_by_name() -> None:
     class Broken(Oddball):
         def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
             scores = super().forecast(history, queries)
-            return Scores(torch.where(scores.reached == reached, torch.nan, scores.scores), scores.reached)
+            return Scores.ranking(torch.where(scores.reached == reached, torch.nan, scores.scores), scores.reached)
 
     reached = True
     with pytest.raises(XerteError, match="oddball-4 scored a candidate with NaN"):

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from xerte.data.facts import Facts
-from xerte.explanation.evidence import edge_shares, evidence
 from xerte.explanation.paths import Path, best_paths
 from xerte.forecaster import Queries
+from xerte.graph.evidence import edge_shares, evidence
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph, Nodes, StepEdges
 from xerte.model import XERTE
@@ -77,7 +77,7 @@ def drawn(seed: int, **changes: object) -> tuple[InferenceGraph, list[tuple[int,
         for parameter in model.parameters():
             parameter.add_(0.5 * torch.randn_like(parameter))
     history = TemporalIndex.build(Facts.of(sorted(rows)), E, R)
-    graph = model.forecast(history, Queries(*torch.tensor(asked).T.contiguous())).graph
+    graph = model.forecast(history, Queries.at(*torch.tensor(asked).T.contiguous())).graph
     assert graph is not None
     return graph, list(zip(graph.entity_query.tolist(), graph.entity.tolist(), strict=True))
 

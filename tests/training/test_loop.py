@@ -110,7 +110,7 @@ class Scripted(nn.Module):
         answers = np.stack([valid.object, valid.subject], axis=1).reshape(-1)
         reached = torch.zeros(len(queries), self.dataset.num_entities, dtype=torch.bool)
         reached[torch.arange(right), torch.from_numpy(answers[:right].astype(np.int64))] = True
-        return Scores(reached.float(), reached)
+        return Scores.ranking(reached.float(), reached)
 
 
 def scripted(dataset: Dataset, script: list[int], slope: float = 1.0, **settings: Any) -> tuple[Scripted, Trainer]:

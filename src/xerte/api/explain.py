@@ -1,12 +1,12 @@
 """Why: a forecast's evidence in names, dates and sentences, read off the forward pass that made it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+import torch
 
 from xerte.api.forecast import Answer, Forecast, Question, named
 from xerte.data.calendar import Tick
@@ -18,38 +18,15 @@ from xerte.explanation.sentences import Teller, default_teller, sentence, when
 from xerte.explanation.witness import Witness
 from xerte.files import write_bytes, write_text
 from xerte.forecaster import Forecaster, Queries, Scores, ask
-from xerte.graph.growth import Growth
 from xerte.graph.index import TemporalIndex
+from xerte.segment import segment_sum
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
 MOST_FACTS = 100
-"""How many facts a model without an inference graph may name: recurrence counts every fact of a relation a little."""
-
-
-class Counted(Protocol):
-    """Facts that speak for an answer, heaviest first."""
-
-    @property
-    def fact(self) -> Tensor:
-        """Their numbers."""
-        ...
-
-    @property
-    def weight(self) -> Tensor:
-        """What each adds to the score."""
-        ...
-
-
-@runtime_checkable
-class Counting(Protocol):
-    """A forecaster that can say which facts it counted."""
-
-    def evidence(self, history: TemporalIndex, query: Queries, answer: int) -> Counted:
-        """The facts counted for one answer of one question."""
-        ...
+"""How many facts a part without an inference graph may name: a prior counts every fact of its relation a little."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +184,7 @@ class Explainer:
     Attributes:
         forecaster, history, dataset: who was asked.
         queries, row: among what, and the place of the question there.
-        growth: what the forward pass left, where the question was asked alone; otherwise it is asked again.
+        scores: of the question, where it was asked alone; otherwise it is asked again.
     """
 
     forecaster: Forecaster
@@ -215,7 +192,7 @@ class Explainer:
     dataset: Dataset
     queries: Queries
     row: int
-    growth: Growth | None = None
+    scores: Scores | None = None
 
     @property
     def query(self) -> Queries:
@@ -231,43 +208,53 @@ class Explainer:
         if answer is None:
             return about
         id = self.dataset.entities.id(named(answer, "answer"))
-        growth, listed = self.growth, {one.entity: one.score if one.reached else None for one in forecast.answers}
-        if answer not in listed or (growth is None and not isinstance(self.forecaster, Counting)):
-            scores = self._again()
-            growth = growth or scores.growth
-            listed[answer] = self._score(scores, id)
-        about = replace(about, score=listed[answer])
-        if isinstance(self.forecaster, Counting):
-            facts = tuple(self._counted(self.forecaster, id, teller))
-            paths = tuple(Path((fact,), fact.share, fact.sentence) for fact in facts[:most])
-            rest = max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0
-            of = partial(self.explain, forecast, most=most, templates=templates)
-            return replace(about, evidence=facts, paths=paths, rest=rest, of=of)
-        if growth is None:
-            return about
-        witness = Witness(growth.graph, 0, id, self.dataset, teller)
-        of = partial(replace(self, growth=growth).explain, forecast, most=most, templates=templates)
-        paths, rest = witness.paths(most) if about.score is not None else ((), 0.0)
-        return replace(about, evidence=witness.evidence(), paths=paths, rest=rest, witness=witness, of=of)
+        scores = self.scores or ask(self.forecaster, self.history, self.query)
+        reached = bool(scores.reached[0, id])
+        total = float(scores.sum[0, id]) if reached else 0.0
+        counted = tuple(self._counted(scores, id, total, teller)) if total else ()
+        evidence, paths, witness = list(counted), [Path((fact,), fact.share, fact.sentence) for fact in counted], None
+        for part in scores.parts:
+            if part.growth is None:
+                continue
+            witness = Witness(part.growth.graph, 0, id, self.dataset, teller)
+            if share := float(part.weight[0, id]) / total if total else 0.0:
+                paths += [replace(path, share=path.share * share) for path in witness.paths(most)[0]]
+                evidence += [replace(fact, share=fact.share * share) for fact in witness.evidence()]
+        paths = sorted(paths, key=lambda path: -path.share)[:most]
+        return replace(
+            about,
+            score=float(scores.scores[0, id]) if reached else None,
+            evidence=_merged(evidence),
+            paths=tuple(paths),
+            rest=max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0,
+            witness=witness,
+            of=partial(replace(self, scores=scores).explain, forecast, most=most, templates=templates)
+            if any(part.evidence or part.growth for part in scores.parts)
+            else None,
+        )
 
-    def _again(self) -> Scores:
-        return ask(self.forecaster, self.history, self.query)
-
-    def _score(self, scores: Scores, answer: int) -> float | None:
-        """The answer's score; None where it was not reached, and where a graph found no fact: see `Model._answers`."""
-        start, stop = self.history.prior(self.query.subject, self.query.time)
-        found = scores.growth is None or bool(start < stop)
-        return float(scores.scores[0, answer]) if found and scores.reached[0, answer] else None
-
-    def _counted(self, forecaster: Counting, answer: int, teller: Teller) -> Iterator[Fact]:
-        counted = forecaster.evidence(self.history, self.query, answer)
-        total = float(counted.weight.sum())
+    def _counted(self, scores: Scores, answer: int, total: float, teller: Teller) -> Iterator[Fact]:
+        """The facts that parts without a graph name, heaviest first, with their shares of the sum."""
+        named = [part.evidence(0, answer) for part in scores.parts if part.evidence and part.growth is None]
+        if not named:
+            return
+        fact, place = torch.unique(torch.cat([one.fact for one in named]), return_inverse=True)
+        weight = segment_sum(torch.cat([one.weight for one in named]), place, len(fact))
+        order = torch.argsort(weight, descending=True, stable=True)[:MOST_FACTS]
         data, known = self.dataset, int(self.query.subject)
-        rows = zip(counted.fact[:MOST_FACTS].tolist(), counted.weight[:MOST_FACTS].tolist(), strict=True)
-        for row, weight in rows:
+        for row, brought in zip(fact[order].tolist(), weight[order].tolist(), strict=True):
             subject, relation, object, time = (int(column[row]) for column in data.facts.columns())
             names = data.entities[subject], data.relations[relation], data.entities[object]
             date = data.calendar.format(time)
             clause = teller.clause(*names, from_object=known == object != subject)
             text = sentence(clause, when(date, data.calendar.tick is not Tick.STEP))
-            yield Fact(*names, date, weight / total, text)
+            yield Fact(*names, date, brought / total, text)
+
+
+def _merged(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Every fact once, with all its shares, heaviest first; told as its first part tells it."""
+    found: dict[tuple[str, str, str, str], Fact] = {}
+    for fact in facts:
+        key = fact.subject, fact.relation, fact.object, fact.time
+        found[key] = replace(found[key], share=found[key].share + fact.share) if key in found else fact
+    return tuple(sorted(found.values(), key=lambda fact: -fact.share))

@@ -188,7 +188,7 @@ class _Draw:
         other.seed += 1
         examiner = Examiner(other, self._model.history, self._model.dataset.facts, self._filters)
         columns = zip(*((case.query.subject, case.query.relation, case.query.time) for case in cases), strict=True)
-        queries = Queries(*(torch.cat(column) for column in columns))
+        queries = Queries.at(*(torch.cat(column) for column in columns))
         answer = torch.tensor([case.answer for case in cases], device=self._model.device)
         return Stability.of(cases, list(examiner.cases(queries, answer, pools=False)))
 

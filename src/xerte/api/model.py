@@ -24,12 +24,12 @@ from xerte.evaluation.evaluate import batch_size_for
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device, one_thread
-from xerte.experiment.horizon import IMAGINED, KNOWN, until
+from xerte.experiment.horizon import IMAGINED, KNOWN
+from xerte.experiment.horizon import many_steps as far_ahead
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import changed_since_training, refuse_other_dataset, save_model
 from xerte.experiment.trace import Trace, commit, cost, device_name, versions
-from xerte.forecaster import Forecaster, Queries, ask
-from xerte.graph.growth import Growth
+from xerte.forecaster import Forecaster, Queries, Scores, ask
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
 from xerte.types import Precision, Split
@@ -171,17 +171,16 @@ class Model:
         asked = _questions(questions)
         queries = self._queries(asked)
         candidates = None if among is None else self._candidates(among)
-        prior = self.history.prior(queries.subject, queries.time)
+        prior = self.history.prior(queries.subject, queries.known_before)
         notes = self._notes(asked, queries, *prior)
-        known = (prior[1] > prior[0]).tolist()
         size = batch_size_for(self.dataset, self.history.device)
         forecasts: list[Forecast] = []
         for start in range(0, len(asked), size):
             rows = slice(start, start + size)
             with one_thread() if len(asked) <= _SMALL else nullcontext():
-                answers, growth = self._answers(queries[rows], known[rows], top, candidates)
+                answers, scores = self._answers(queries[rows], top, candidates)
             # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
-            alone = growth if len(asked) == 1 else None
+            alone = scores if len(asked) == 1 else None
             forecasts += [
                 Forecast(question, self.name, answer, note, explainer=self._explainer(queries, at, alone))
                 for at, (question, answer, note) in enumerate(
@@ -214,9 +213,9 @@ class Model:
         asked, how = (self.forecaster, self.dataset, Split(split)), Precision(precision)
         if not many_steps:
             return judge(*asked, self.history, progress=progress, precision=how)
-        history, known = until(Split(split), self.forecaster, self.dataset, self.device)
-        verdict = judge(*asked, history, progress=progress, precision=how)
-        return replace(verdict, protocol=replace(verdict.protocol, history=known))
+        history, known_before, words = far_ahead(Split(split), self.forecaster, self.dataset, self.history)
+        verdict = judge(*asked, history, progress=progress, precision=how, known_before=known_before)
+        return replace(verdict, protocol=replace(verdict.protocol, history=words))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -276,7 +275,7 @@ class Model:
         turned = np.array([question.subject == UNKNOWN for question in asked], bool)
         table[1] = np.where(turned, data.relations.reciprocal(table[1].astype(np.int32)), table[1])
         subject, relation_id, tick = (torch.from_numpy(row.copy()) for row in table)
-        return Queries(subject, relation_id, tick).to(self.device)
+        return Queries.at(subject, relation_id, tick).to(self.device)
 
     def _candidates(self, among: Iterable[str]) -> Tensor:
         ids = sorted({self.dataset.entities.id(name) for name in _names(among)})
@@ -284,16 +283,13 @@ class Model:
             raise InputError("there are no candidates: name at least one entity")
         return torch.tensor(ids, dtype=torch.int64)
 
-    def _explainer(self, queries: Queries, row: int, growth: Growth | None) -> Explainer:
-        return Explainer(self.forecaster, self.history, self.dataset, queries, row, growth)
+    def _explainer(self, queries: Queries, row: int, scores: Scores | None) -> Explainer:
+        return Explainer(self.forecaster, self.history, self.dataset, queries, row, scores)
 
     def _answers(
-        self, queries: Queries, known: list[bool], top: int, candidates: Tensor | None
-    ) -> tuple[list[tuple[Answer, ...]], Growth | None]:
-        """The best candidates of each question; ties in the order of ids. Without candidates, only those reached.
-
-        A graph that found no fact, its subject not being known yet, holds the subject alone: that is no answer.
-        """
+        self, queries: Queries, top: int, candidates: Tensor | None
+    ) -> tuple[list[tuple[Answer, ...]], Scores]:
+        """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
         scores = ask(self.forecaster, self.history, queries)
         score, reached = scores.scores.double().cpu(), scores.reached.cpu()
         entity = torch.arange(score.shape[1])
@@ -305,16 +301,15 @@ class Model:
         rows = zip(
             entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True
         )
-        found = known if scores.growth is not None else [True] * len(known)
         answers = [
             tuple(
-                Answer(names[id], value if seen and some else 0.0, seen and some)
+                Answer(names[id], value if seen else 0.0, seen)
                 for id, value, seen in zip(*row, strict=True)
-                if (seen and some) or candidates is not None
+                if seen or candidates is not None
             )
-            for row, some in zip(rows, found, strict=True)
+            for row in rows
         ]
-        return answers, scores.growth
+        return answers, scores
 
     def _notes(self, asked: Sequence[Question], queries: Queries, start: Tensor, stop: Tensor) -> list[tuple[str, ...]]:
         """What a reader should know about each question, given the range of its subject's prior edges."""

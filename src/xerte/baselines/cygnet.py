@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from xerte.baselines.frame import Frame
-from xerte.forecaster import Queries, Scores
+from xerte.forecaster import Meaning, Part, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.segment import expand
 
@@ -69,7 +69,7 @@ class FirstTimes:
         asked = queries.subject * (2 * self.num_relations) + queries.relation
         place = torch.searchsorted(self.pair, asked)[:, None] + torch.arange(self.most, device=asked.device)
         place = place.clamp(max=len(self.pair) - 1)
-        known = (self.pair.take(place) == asked[:, None]) & (self.time.take(place) < queries.time[:, None])
+        known = (self.pair.take(place) == asked[:, None]) & (self.time.take(place) < queries.known_before[:, None])
         return torch.where(known, self.object.take(place), self.num_entities)
 
 
@@ -107,9 +107,11 @@ class CyGNet(nn.Module):
         """The probability of every entity; all are reached."""
         with torch.no_grad():
             copied, generated = self._logits(queries, self._outside(history, queries))
-            scores = copied.softmax(1).mul_(self.settings.alpha)
-            scores.add_(generated.softmax(1), alpha=1 - self.settings.alpha)
-            return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+            parts = (
+                Part("copy", copied.softmax(1).mul_(self.settings.alpha)),
+                Part("generation", generated.softmax(1).mul_(1 - self.settings.alpha)),
+            )
+            return Scores(parts, torch.ones_like(copied, dtype=torch.bool), meaning=Meaning.PROBABILITY)
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
         """Negative log-likelihood of the answers, and the regulariser; the seed is not needed."""
@@ -145,7 +147,7 @@ class CyGNet(nn.Module):
     def _outside(self, history: TemporalIndex, queries: Queries) -> Tensor:
         """v of every question [Q, E]: -100 outside the vocabulary."""
         outside = self.time.new_full((len(queries) * self.frame.num_entities,), _OUTSIDE)
-        row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.time))
+        row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.known_before))
         known = history.edges(history.by_relation(rank)).object
         outside.index_fill_(0, row * self.frame.num_entities + known, 0.0)
         return outside.view(len(queries), -1)

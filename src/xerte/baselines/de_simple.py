@@ -64,7 +64,7 @@ class DESimplE(nn.Module):
         """Scores of every entity, date by date; all are reached."""
         with torch.inference_mode():
             scores = self._scores(queries, self._ask(queries))
-        return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+        return Scores.ranking(scores, name=self.name)
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
         """1-vs-all over every entity, and N3 over both vectors of subject, relation and answer."""

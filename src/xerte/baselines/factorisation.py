@@ -80,7 +80,7 @@ class Factorisation(nn.Module):
         """Scores of every entity; all are reached. What is learned is in the tables: the history is not read."""
         with torch.inference_mode():
             scores = self.scores(queries)
-        return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+        return Scores.ranking(scores, name=self.name)
 
     def scores(self, queries: Queries) -> Tensor:
         """[Q, E]."""

@@ -13,7 +13,7 @@ from xerte.data.world.rules import LONGEST_DELAY, RELATION_ID, RELATIONS, RULES
 from xerte.data.world.scene import Scene, Ties
 from xerte.data.world.walks import Chronicle, Int, expand
 from xerte.errors import InputError
-from xerte.forecaster import Queries, Scores
+from xerte.forecaster import Meaning, Part, Queries, Scores
 from xerte.graph.index import TemporalIndex
 
 Real = npt.NDArray[np.float64]
@@ -44,7 +44,8 @@ class Oracle:
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores every entity; all of them are reached."""
         scores = torch.from_numpy(self.probabilities(history, queries)).to(queries.subject.device)
-        return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+        reached = torch.ones_like(scores, dtype=torch.bool)
+        return Scores((Part("rules", scores),), reached, meaning=Meaning.PROBABILITY)
 
     def probabilities(self, history: TemporalIndex, queries: Queries) -> Real:
         """[Q, E]: the probability that the question's event happens at its time with this entity as the answer.
@@ -56,10 +57,13 @@ class Oracle:
             raise InputError("the oracle knows one generated world only: this history belongs to other data")
         if history not in self._pending:
             self._pending[history] = _Pending(history.facts())
-        entity, relation, time = (c.numpy(force=True) for c in (queries.subject, queries.relation, queries.time))
+        columns = (queries.subject, queries.relation, queries.time, queries.known_before)
+        entity, relation, time, known_before = (column.numpy(force=True) for column in columns)
         log_survival = -self._noise(entity, time)
-        for reasons in (self._steady, self._pending[history]):
-            row, answer, value = reasons.at(entity, relation, time)
+        for row, answer, value in (
+            self._steady.at(entity, relation, time),
+            self._pending[history].at(entity, relation, time, known_before),
+        ):
             np.add.at(log_survival, (row, answer), value)
         return -np.expm1(log_survival)
 
@@ -105,16 +109,15 @@ class _Pending:
         self._rule, self._anchor = number[walk], anchor[walk]
         self._until = _next_time(facts, subject, effect, object, anchor)[walk]
 
-    def at(self, entity: Int, relation: Int, time: Int) -> tuple[Int, Int, Real]:
+    def at(self, entity: Int, relation: Int, time: Int, known_before: Int) -> tuple[Int, Int, Real]:
         """The walks that may have their effect at the time: (row of the question, answer, log(1 - probability)).
 
-        A walk's effect is due until the first time the same happens; whether that is before t depends on facts before
-        t only.
+        A walk's effect is due until the first time the same happens, as far as that is known.
         """
-        first = np.maximum(time - LONGEST_DELAY, 0)
-        low, high = (np.searchsorted(self._key, _key(entity, relation, day)) for day in (first, time))
-        row, at = expand(low, high)
-        open = time[row] <= self._until[at]
+        first, last = np.maximum(time - LONGEST_DELAY, 0), np.minimum(time, known_before)
+        low, high = (np.searchsorted(self._key, _key(entity, relation, day)) for day in (first, last))
+        row, at = expand(low, np.maximum(low, high))
+        open = last[row] <= self._until[at]
         row, at = row[open], at[open]
         return row, self._answer[at], LOG_SURVIVAL[self._rule[at], time[row] - self._anchor[at]]
 

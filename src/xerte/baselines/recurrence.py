@@ -11,8 +11,8 @@ from torch import Tensor
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.errors import CheckpointError
-from xerte.forecaster import Queries, Scores
-from xerte.graph.index import TemporalIndex
+from xerte.forecaster import Evidence, Part, Queries, Scores
+from xerte.graph.index import Edges, TemporalIndex
 from xerte.segment import expand, segment_sum
 from xerte.types import Split
 
@@ -26,19 +26,6 @@ PATIENCE = 100
 """How many average questions every relation is credited with: few of its own do not yet make a habit of its own."""
 
 _CHUNK = 2048
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The facts that speak for an answer, heaviest first; their weights sum to its score.
-
-    Attributes:
-        fact: ids of the facts; int64 [n].
-        weight: float64 [n].
-    """
-
-    fact: Tensor
-    weight: Tensor
 
 
 @dataclass(frozen=True)
@@ -82,27 +69,27 @@ class Recurrence:
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores every entity as the answer of every question; float64, so that the small fallback is not lost."""
         share, row_of = _shares(history, queries)
-        scores = (FALLBACK * share).index_select(0, row_of)
-        reached = scores > 0
+        prior = (FALLBACK * share).index_select(0, row_of)
         row, object, age = _recurrences(history, queries, self.ticks_per_unit)
         decay = torch.tensor(self.decay, dtype=torch.float64, device=history.device)
         weight = _decayed(age, decay.index_select(0, queries.relation.index_select(0, row)))
-        scores.view(-1).index_add_(0, row * history.num_entities + object, weight)
-        return Scores(scores, reached)
+        past = torch.zeros_like(prior)
+        past.view(-1).index_add_(0, row * history.num_entities + object, weight)
 
-    def evidence(self, history: TemporalIndex, query: Queries, answer: int) -> Evidence:
-        """The facts counted for one answer of one question: those of the relation about it, whoever the subject."""
-        assert len(query) == 1
-        opposite = (query.relation + history.num_relations) % (2 * history.num_relations)
-        _, rank = expand(*history.prior_of_relation(torch.full_like(query.subject, answer), opposite, query.time))
-        edges = history.edges(history.by_relation(rank))
-        age = (query.time - edges.time).double() / self.ticks_per_unit
-        decay = age.new_tensor(self.decay[int(query.relation)])
-        own = torch.where(edges.object == query.subject, _decayed(age, decay), 0.0)
-        share, _ = _shares(history, query)
-        weight = own + FALLBACK * share[0, answer] / max(1, len(rank))
-        order = torch.argsort(weight, descending=True, stable=True)
-        return Evidence(edges.fact[order], weight[order])
+        def past_facts(row: int, candidate: int) -> Evidence:
+            query = queries[row : row + 1]
+            edges = _about(history, query, candidate)
+            own = edges.object == query.subject
+            age = (query.time - edges.time[own]).double() / self.ticks_per_unit
+            return _heaviest(edges.fact[own], _decayed(age, decay[query.relation]))
+
+        def prior_facts(row: int, candidate: int) -> Evidence:
+            fact = _about(history, queries[row : row + 1], candidate).fact
+            return Evidence(
+                fact, torch.full_like(fact, float(prior[row, candidate]) / max(1, len(fact)), dtype=prior.dtype)
+            )
+
+        return Scores((Part("past", past, past_facts), Part("prior", prior, prior_facts)), prior > 0)
 
     def to_json(self) -> dict[str, Any]:
         """The parameters as a plain dictionary."""
@@ -123,10 +110,23 @@ class Recurrence:
 
 def _recurrences(history: TemporalIndex, queries: Queries, ticks_per_unit: int) -> tuple[Tensor, Tensor, Tensor]:
     """(row, object, age) of every earlier fact with a question's subject and relation; ages float64, in units."""
-    row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.time))
+    row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.known_before))
     edges = history.edges(history.by_relation(rank))
     age = (queries.time.index_select(0, row) - edges.time).double() / ticks_per_unit
     return row, edges.object, age
+
+
+def _about(history: TemporalIndex, query: Queries, candidate: int) -> Edges:
+    """The earlier facts of a question's relation about a candidate, whoever the subject, told from its side."""
+    entity = torch.full_like(query.subject, candidate)
+    opposite = (query.relation + history.num_relations) % (2 * history.num_relations)
+    _, rank = expand(*history.prior_of_relation(entity, opposite, query.known_before))
+    return history.edges(history.by_relation(rank))
+
+
+def _heaviest(fact: Tensor, weight: Tensor) -> Evidence:
+    order = torch.argsort(weight, descending=True, stable=True)
+    return Evidence(fact[order], weight[order])
 
 
 def _decayed(age: Tensor, decay: Tensor) -> Tensor:
@@ -178,7 +178,7 @@ def _shares(history: TemporalIndex, queries: Queries) -> tuple[Tensor, Tensor]:
     """
     facts = _ordered(history)
     # A time beyond the last fact sees all of them, one before the first none.
-    moment = (queries.time - facts.first).clamp(0, facts.span - 1)
+    moment = (queries.known_before - facts.first).clamp(0, facts.span - 1)
     wanted, row_of = torch.unique(queries.relation * facts.span + moment, return_inverse=True)
     relation = wanted // facts.span
     begin, stop = torch.searchsorted(facts.key, relation * facts.span), torch.searchsorted(facts.key, wanted)
@@ -211,7 +211,7 @@ def _reciprocal_ranks(history: TemporalIndex, facts: Facts, ticks_per_unit: int)
     truth = torch.unique(question * E + torch.cat([object, subject]))
     quality = torch.zeros(len(DECAYS), 2 * R, dtype=torch.float64)
     for start in range(0, len(asked), _CHUNK):
-        queries = Queries(*(asked[start : start + _CHUNK, i].contiguous() for i in (1, 2, 0)))
+        queries = Queries.at(*(asked[start : start + _CHUNK, i].contiguous() for i in (1, 2, 0)))
         row, candidate, age = _recurrences(history, queries, ticks_per_unit)
         pair, edge_pair = torch.unique(row * E + candidate, return_inverse=True)
         pair_row = pair // E

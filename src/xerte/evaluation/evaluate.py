@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -44,6 +44,7 @@ def evaluate(
     batch_size: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     precision: Precision = Precision.FLOAT32,
+    known_before: int | None = None,
 ) -> Evaluation:
     """Asks two questions about every fact of a split and ranks the answers.
 
@@ -55,6 +56,7 @@ def evaluate(
         batch_size: questions asked at once; never changes a rank.
         progress: called with (questions done, questions in all) after every batch.
         precision: of the forecaster's matrix products.
+        known_before: the same for all questions; None: each may read everything before its own time.
 
     Raises:
         InputError: the split is empty, or the device does not know the precision.
@@ -68,6 +70,8 @@ def evaluate(
     started = time.perf_counter()
     protocol, filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
     queries = Queries.of(facts).to(history.device)
+    if known_before is not None:
+        queries = replace(queries, known_before=queries.time.clamp(max=known_before))
     answer = torch.from_numpy(facts.object.astype(np.int64)).to(history.device)
 
     def judge(rows: slice) -> _Judged:

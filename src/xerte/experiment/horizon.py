@@ -1,7 +1,6 @@
-"""Many steps ahead: the history where nothing is known from the beginning of a split on."""
+"""Many steps ahead: nothing is known from the beginning of a split on."""
 
 import numpy as np
-import torch
 
 from xerte.baselines.re_net import RENet, imagine
 from xerte.data.dataset import Dataset
@@ -14,8 +13,12 @@ KNOWN = "every fact before the split"
 IMAGINED = f"{KNOWN}, and for every time of it what the model imagines"
 
 
-def until(split: Split, forecaster: Forecaster, dataset: Dataset, device: torch.device) -> tuple[TemporalIndex, str]:
-    """The facts before a split, beyond them what a forecaster that imagines makes of its times; and that in words.
+def many_steps(
+    split: Split, forecaster: Forecaster, dataset: Dataset, history: TemporalIndex
+) -> tuple[TemporalIndex, int | None, str]:
+    """The history to read, what of it is known before (None: all before each question), and both in words.
+
+    RE-Net reads, beyond the facts before the split, the snapshots that it imagines for the times of the split.
 
     Raises:
         InputError: the split is empty, or nothing is before it.
@@ -24,7 +27,7 @@ def until(split: Split, forecaster: Forecaster, dataset: Dataset, device: torch.
     known = dataset.facts[dataset.facts.time < times[0]] if len(times) else dataset.facts[:0]
     if not len(known):
         raise InputError(f"nothing is known before the {split} split of {dataset.name}: there is nothing to go by")
-    history = TemporalIndex.build(known, dataset.num_entities, dataset.num_relations, device)
     if not isinstance(forecaster, RENet):
-        return history, KNOWN
-    return imagine(forecaster, history, times.tolist()), IMAGINED
+        return history, int(times[0]), KNOWN
+    before = TemporalIndex.build(known, dataset.num_entities, dataset.num_relations, history.device)
+    return imagine(forecaster, before, times.tolist()), None, IMAGINED

@@ -23,8 +23,8 @@ from xerte.data.facts import Facts
 from xerte.evaluation.filters import Filters
 from xerte.evaluation.ranks import rank
 from xerte.explanation.controls import Place, matched, places
-from xerte.explanation.evidence import Evidence, evidence
 from xerte.forecaster import Forecaster, Queries, Scores, ask
+from xerte.graph.evidence import Evidence, evidence
 from xerte.graph.index import TemporalIndex
 from xerte.types import FilterType, TieType
 

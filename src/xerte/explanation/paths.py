@@ -8,7 +8,7 @@ from itertools import count
 
 import torch
 
-from xerte.explanation.evidence import answer_share, origins
+from xerte.graph.evidence import answer_share, origins
 from xerte.graph.inference_graph import InferenceGraph
 
 EFFORT = 20_000

@@ -8,10 +8,10 @@ import torch
 
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
-from xerte.explanation.evidence import edge_shares
 from xerte.explanation.named import Dismissed, Edge, Fact, Graph, Node, Path
 from xerte.explanation.paths import best_paths
 from xerte.explanation.sentences import Teller, readable, sentence, story, when
+from xerte.graph.evidence import edge_shares
 from xerte.graph.inference_graph import InferenceGraph
 
 Names = tuple[str, str, str, str]

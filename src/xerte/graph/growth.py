@@ -6,6 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from xerte.graph.evidence import Evidence, evidence
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph, Nodes, StepEdges
 from xerte.segment import first_alike
@@ -25,7 +26,7 @@ class Slots:
 
     Attributes:
         key: int64 [Q, V], (entity << 32) | (t_q - t), ages being below 2³²; a node is its key. `NOBODY` where empty.
-        query_time: t_q [Q].
+        query_time: [Q]; what is known at the query node is before it.
         ordered, order: the keys of every query sorted, and whose they are.
     """
 
@@ -150,13 +151,22 @@ class Growth:
     num_entities: int
 
     def dense(self) -> tuple[Tensor, Tensor]:
-        """(scores, reached), [Q, |E|] each."""
+        """(scores, reached), [Q, |E|] each.
+
+        Reached is every entity of the final graph, unless the graph holds no fact: the subject alone is no answer.
+        """
         shape = (len(self.entity), self.num_entities)
-        score = torch.where(self.there, self.score, 0)
+        found = self.there & (self.steps[0].edges.position >= 0).any(1)[:, None]
+        score = torch.where(found, self.score, 0)
         scores = score.new_zeros(shape).scatter_add(1, self.entity, score)
         reached = torch.zeros(shape, dtype=torch.uint8, device=scores.device)
-        reached = reached.scatter_add(1, self.entity, self.there.to(torch.uint8))
+        reached = reached.scatter_add(1, self.entity, found.to(torch.uint8))
         return scores, reached.view(torch.bool)
+
+    def evidence(self, query: int, candidate: int) -> Evidence:
+        """The facts through which a candidate's score came."""
+        found, mine = evidence(self.graph, query, candidate), self.there[query] & (self.entity[query] == candidate)
+        return Evidence(found.fact, found.weight * self.score[query, mine].sum().double())
 
     @cached_property
     def graph(self) -> InferenceGraph:

@@ -52,10 +52,10 @@ def _snapshot(model: RENet, history: TemporalIndex, time: int, size: int) -> Fac
         probability, subject = _likeliest(_subjects(model, history), size)
         when = torch.full_like(subject, time)
         # Facts are told in their own direction; the reciprocal side follows.
-        told = model.relation_logits(history, Queries(subject, torch.zeros_like(subject), when))[:, :num_relations]
+        told = model.relation_logits(history, Queries.at(subject, torch.zeros_like(subject), when))[:, :num_relations]
         probability, pair = _likeliest(probability[:, None] * told.softmax(1), size)
         subject, relation = subject[pair // num_relations], pair % num_relations
-        queries = Queries(subject, relation, torch.full_like(subject, time))
+        queries = Queries.at(subject, relation, torch.full_like(subject, time))
         of_object = model.forecast(history, queries).scores.softmax(1)
         _, fact = _likeliest(probability[:, None] * of_object, size)
         row = fact // num_entities

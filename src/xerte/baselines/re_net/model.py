@@ -88,7 +88,7 @@ class RENet(nn.Module):
         """The log-odds of every entity; all are reached."""
         with torch.no_grad():
             scores = self.logits(history, queries, Dropout())
-        return Scores(scores, torch.ones_like(scores, dtype=torch.bool))
+        return Scores.ranking(scores, name=self.name)
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
         """What training makes small: the answer's loss and, with weight λ, the relation's."""
@@ -118,7 +118,7 @@ class RENet(nn.Module):
     def _steps(self, history: TemporalIndex, queries: Queries, dropout: Dropout) -> tuple[Tensor, Tensor]:
         """(row, [g(N_{t_i}(s)) ‖ H_{t_i}]) of every step of every question, flat, earliest first."""
         snapshots = Snapshots.of(history)
-        row, node = snapshots.active(queries.subject, queries.time, self.settings.length)
+        row, node = snapshots.active(queries.subject, queries.known_before, self.settings.length)
         distinct, place = torch.unique(node, return_inverse=True)
         vector = self.aggregator(snapshots, self.entity, distinct, dropout).index_select(0, place)
         state = self.global_state.states(history, snapshots.node_moment.index_select(0, node))

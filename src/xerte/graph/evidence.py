@@ -11,12 +11,12 @@ from xerte.segment import segment_sum
 
 @dataclass(frozen=True)
 class Evidence:
-    """Facts that speak for an answer, heaviest first.
+    """Facts that speak for one candidate, heaviest first.
 
     Attributes:
-        fact: int64 [n].
-        weight: float [n]; the share of the answer's score that ran through the fact. A score may run through
-            several facts one after the other, so shares of all facts can sum to more than 1.
+        fact: rows of the dataset's facts; int64 [n].
+        weight: how much of the candidate's weight came through each fact; float64 [n]. Along a path of several facts
+            the same weight comes through all of them, so that the sum may exceed the candidate's weight.
     """
 
     fact: Tensor
@@ -61,7 +61,10 @@ def edge_shares(graph: InferenceGraph, query: int, answer: int) -> list[Tensor]:
 
 
 def evidence(graph: InferenceGraph, query: int, answer: int) -> Evidence:
-    """The facts through which the answer's score came. Self-loops carry attention but are no facts."""
+    """The facts through which the answer's score came, weighed by their shares of it.
+
+    Self-loops carry attention but are no facts.
+    """
     weight = torch.cat(edge_shares(graph, query, answer))
     facts, place = torch.unique(torch.cat([step.fact for step in graph.steps]), return_inverse=True)
     total = segment_sum(weight, place, len(facts))

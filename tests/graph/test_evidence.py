@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from xerte.data.facts import Facts
 from xerte.data.world import generate
-from xerte.explanation.evidence import evidence
 from xerte.forecaster import Queries
+from xerte.graph.evidence import evidence
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph, Nodes, StepEdges
 from xerte.graph.sampler import Sampling
@@ -146,7 +146,7 @@ def test_the_share_of_every_fact_is_that_of_the_paths_through_it(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = XERTE(chosen, 6, 2).double()
-    queries = Queries(torch.tensor([0, 3]), torch.tensor([1, 2]), torch.tensor([12, 9]))
+    queries = Queries.at(torch.tensor([0, 3]), torch.tensor([1, 2]), torch.tensor([12, 9]))
     graph = model.forecast(history, queries).graph
     assert graph is not None
     for query, answer, score in zip(
