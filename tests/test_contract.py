@@ -129,8 +129,6 @@ def test_the_batch_never_changes_an_answer(name: str, data: Dataset) -> None:
         rows = slice(row, row + 1)
         alone = model.forecast(history, queries[rows])
         assert_same(Scores.ranking(together.scores[rows], together.reached[rows]), alone)
-            Scores.ranking(together.scores[rows], together.reached[rows]), model.forecast(history, queries[rows])
-        )
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -57,9 +57,8 @@ class FadingRecurrence:
         subject, object = np.append(facts.subject, facts.object), np.append(facts.object, facts.subject)
         relation, time = np.append(facts.relation, facts.relation + R), np.append(facts.time, facts.time)
         scores = np.zeros((len(queries), history.num_entities))
-        for row, (s, r, t) in enumerate(
-            zip(*(c.tolist() for c in (queries.subject, queries.relation, queries.time)), strict=True)
-        ):
+        asked = (column.tolist() for column in (queries.subject, queries.relation, queries.time))
+        for row, (s, r, t) in enumerate(zip(*asked, strict=True)):
             known = np.flatnonzero((relation == r) & (time < t))
             weight = 1e-4 + np.where(subject[known] == s, np.exp((time[known] - t) / 30), 0)
             scores[row] = np.bincount(object[known], weight, history.num_entities)
