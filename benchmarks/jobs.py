@@ -22,10 +22,12 @@ from benchmarks.floor import floor_of
 from benchmarks.record import Machine, Record
 from benchmarks.timing import Timing, Twin, measure
 from twins import history as twins
+from twins import judge
 from twins import method as loops
 from xerte.api.model import Model
 from xerte.data import catalog, store
 from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
 from xerte.errors import InputError
 from xerte.experiment.device import choose_device
 from xerte.experiment.preset import resolve
@@ -50,7 +52,7 @@ class Bench:
         dataset, model: what is measured; model.forecaster is `net`, an xERTE.
         preset: the name of its settings.
         training: how it would be trained.
-        queries: one batch of test questions.
+        facts: some of the test split; queries: what is asked about them, one batch.
         folder: for files that only live as long as the run.
         saved: the folder of the model as it would be loaded.
     """
@@ -60,6 +62,7 @@ class Bench:
     preset: str
     net: XERTE
     training: TrainingSettings
+    facts: Facts
     queries: Queries
     folder: Path
     saved: Path
@@ -161,7 +164,11 @@ def _prepared(name: str, saved: str | None, preset: str | None, device: torch.de
     rows = np.sort(np.random.default_rng(0).choice(len(test), batch, replace=False))
     queries = Queries.of(test[rows]).to(device)
     where = folder / "model" if saved is None else find_model(saved) or Path(saved)
-    return Bench(dataset, model, settings.preset, net, settings.training, queries, folder, where)
+    return Bench(dataset, model, settings.preset, net, settings.training, test[rows], queries, folder, where)
+
+
+def _rows(facts: Facts) -> list[tuple[int, int, int, int]]:
+    return list(zip(*(column.tolist() for column in facts.columns()), strict=True))
 
 
 # From files to prior edges
@@ -172,8 +179,8 @@ def _import(bench: Bench) -> Timing:
     from xerte.data.events import read_events
 
     data, path = bench.dataset, bench.folder / "events.csv"
-    facts = list(zip(*(column[:_ROWS].tolist() for column in data.facts.columns()), strict=True))
-    lines = [(data.entities[s], data.relations[p], data.entities[o], data.calendar.format(t)) for s, p, o, t in facts]
+    facts, format = _rows(data.facts[:_ROWS]), data.calendar.format
+    lines = [(data.entities[s], data.relations[p], data.entities[o], format(t)) for s, p, o, t in facts]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("subject", "relation", "object", "time"))
@@ -207,7 +214,7 @@ def _load_and_index(bench: Bench) -> Timing:
 
 def _index_twin(data: Dataset) -> Twin:
     part = data.facts[: min(len(data.facts), 5000)]
-    facts = list(zip(*(column.tolist() for column in part.columns()), strict=True))
+    facts = _rows(part)
     return Twin(
         lambda: twins.adjacency(facts, data.num_relations), len(facts), "a list of edges per entity, sorted twice"
     )
@@ -350,18 +357,17 @@ def _explained(bench: Bench) -> Timing:
 def _evaluation(bench: Bench) -> Timing:
     """Both questions of every test fact, ranked under three filters."""
     net, history, queries = _twin_parts(bench)
-    answer = bench.dataset.split(Split.TEST).object
+    known, asked = judge.known(_rows(bench.dataset.facts)), _rows(bench.facts)
     turn = itertools.cycle(range(len(queries)))
 
     @torch.no_grad()
-    def one() -> list[int]:
+    def one() -> dict[str, float]:
         at = next(turn)
         (found,) = loops.infer_each(net, history, queries[at : at + 1], net.seed)
         score = {entity: float(value) for entity, value in found.entity_score.items()}
-        goal = score.get(int(answer[at]))
-        return [1 + sum(s > goal for s in score.values()) if goal is not None else net.num_entities for _ in range(3)]
+        return judge.ranks(score, asked[at], known, net.num_entities)
 
-    twin = Twin(one, 1, "one question at a time, its rank counted three times")
+    twin = Twin(one, 1, "one question at a time, its rank counted under each filter")
     count = 2 * bench.dataset.sizes[2]
     return measure("evaluation", bench.model.evaluate, count, "questions", twin, bench.device, budget=5.0, most=5)
 

@@ -1,17 +1,15 @@
-"""`python -m reports`: the published tables beside ours."""
+"""`python -m reports`: tables, figures and pages from a clone's experiments and traces."""
 
-import re
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reports.paper_commands import ablations, print_rows, sampling, time_study
 from xerte.cli import Commands
-from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
-from xerte.errors import InputError
-from xerte.files import write_text
+from xerte.cli.output import AsJson, busy, print_json, print_text
+from xerte.files import write_json, write_text
 
 app = typer.Typer(
     cls=Commands,
@@ -21,124 +19,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Tables, figures and pages from a clone's experiments and traces.",
 )
-app.command()(sampling)
-app.command()(ablations)
-app.command("time-study")(time_study)
-
 ROOT = Path(__file__).parents[1]
-_PART = re.compile(r"(<!-- generated: baselines -->\n).*?(<!-- end -->)", re.DOTALL)
 
-
-@app.command("table1")
-def table_1(
-    root: Annotated[Path, typer.Option(help="A checkout, with experiments/ and results/.")] = Path(),
-    page: Annotated[
-        Path | None, typer.Option(help="Also write the tables into this page (default: docs/baselines.md in it).")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """The paper's Table 1 and ours side by side; also written into the page of the baselines.
-
-    The last column is the worst of the four differences to the paper; below -1.00 a baseline misses its goal. xERTE's
-    goal is -0.50 for every seed; where it has several, the row is their mean. The page names every run that misses.
-
-    \b
-    python -m reports table1
-    python -m reports table1 --json
-    """
-    from reports.paper import table_1_rows
-    from reports.table1 import costs, markdown, on_the_world, table_1
-    from xerte.experiment.definition import HEADINGS, WORST
-
-    lines, world, taken = table_1(root), on_the_world(root), list(costs(root))
-    place = page or root / "docs" / "baselines.md"
-    if not place.is_file():
-        raise InputError(f"there is no page {place}: name one with --page")
-    text = place.read_text("utf-8")
-    fresh = _PART.sub(lambda match: match[1] + markdown(root).rstrip() + "\n" + match[2], text)
-    if fresh != text:
-        write_text(place, fresh)
-    if as_json:
-        ranked = {"table1": [asdict(one) for one in lines], "world": [asdict(one) for one in world]}
-        own = [asdict(one) for one in table_1_rows(root)]
-        print_json(ranked | {"costs": [asdict(one) for one in taken], "xerte": own})
-        return
-    nothing = (float("nan"),) * len(HEADINGS)
-    for dataset in dict.fromkeys(line.dataset for line in lines):
-        rows = [
-            (line.name, *(line.published or nothing), *(line.ours or nothing), _gap(line.difference))
-            for line in lines
-            if line.dataset == dataset
-        ]
-        columns = (
-            dataset,
-            *(f"{name}, paper" for name in HEADINGS),
-            *(f"{name}, ours" for name in HEADINGS),
-            WORST,
-        )
-        print_table("", columns, rows)
-    print_table("", ("on the embedded world", *HEADINGS), [(line.name, *(line.ours or nothing)) for line in world])
-    print_table(
-        "",
-        ("on icews14", "explains itself by", "parameters", "seconds to train", "questions a second", "device"),
-        [
-            (one.name, one.explains or "nothing", "–" if one.parameters is None else one.parameters,
-             round(one.train_seconds), round(one.queries_per_second), one.device)
-            for one in taken
-        ],
-        left=2,
-    )  # fmt: skip
-    print_rows("xERTE under three filters", table_1_rows(root))
-    print_text(f"{place} {'was written' if fresh != text else 'is up to date'}.")
-
-
-def _gap(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.2f}"
-
-
-@app.command()
-def gallery(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="world or icews14: the datasets with cases to show.")],
-    model: Annotated[str, typer.Option(help="The folder of a trained model with inference graphs.")],
-    out: Annotated[Path, typer.Option(help="Where pictures and texts go.")] = Path("gallery"),
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
-) -> None:
-    """Draws cases worth looking at: the paper's own on ICEWS14, events with known causes on the embedded world.
-
-    \b
-    python -m reports gallery world --model runs/world-world
-    python -m reports gallery icews14 --model icews14-paper --out docs/gallery
-    """
-    from reports.gallery import write_gallery
-    from xerte import api
-
-    chosen = api.Model.load(model, dataset, device)
-    with busy(f"drawing {chosen.dataset.name}"):
-        written = write_gallery(chosen, out)
-    for path in written:
-        print_text(str(path))
-
-
-@app.command("growth-plot")
-def growth_plot(
-    trace: Annotated[Path, typer.Argument(help="The trace of `python -m benchmarks growth`.")],
-    file: Annotated[Path, typer.Argument(help="An .svg or .png file.")],
-) -> None:
-    """Draws the curves of growth; needs matplotlib (`pip install xerte[bench]`).
-
-    \b
-    python -m reports growth-plot results/bench/growth.json docs/growth.svg
-    """
-    from benchmarks.growth import Growth
-    from reports.growth_plot import draw
-
-    draw(Growth.read(trace), file)
+Root = Annotated[Path, typer.Option(help="A clone, with experiments/, results/ and docs/.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")]
+Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
 
 
 @app.command()
 def docs(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit code 1 where a page is stale.")] = False,
-    root: Annotated[Path, typer.Option(help="A checkout.")] = ROOT,
+    root: Root = ROOT,
 ) -> None:
     """Writes the generated parts of the pages anew.
 
@@ -157,3 +48,125 @@ def docs(
             print_text(str(page.relative_to(root)))
     if check and stale:
         raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="PART...", help="Generated parts; without one, their names.")
+    ] = None,
+    root: Root = ROOT,
+    as_json: AsJson = False,
+) -> None:
+    """Prints generated parts of the pages, such as Table 1 of the paper beside ours (`baselines`).
+
+    \b
+    python -m reports show
+    python -m reports show baselines
+    python -m reports show paper-sampling paper-text --json
+    """
+    from reports.docs import PARTS, part
+    from reports.table import Table
+
+    found = {name: part(name, root) for name in names or ()}
+    if as_json:
+        print_json({name: [asdict(one) if isinstance(one, Table) else one for one in found[name]] for name in found})
+        return
+    for name in [] if names else sorted(PARTS):
+        print_text(name)
+    for block in (block for blocks in found.values() for block in blocks):
+        block.show() if isinstance(block, Table) else print_text(block)
+
+
+@app.command()
+def draw(root: Root = ROOT) -> None:
+    """Draws the plots of docs/figures and docs/growth.svg anew (needs matplotlib).
+
+    \b
+    python -m reports draw
+    """
+    from benchmarks.growth import Growth
+    from reports import figures, growth_plot
+    from reports.performance_pages import GROWTH
+
+    for figure in figures.figures(root):
+        print_text(f"{figure.draw(root / figures.FOLDER)} was drawn.")
+    if (root / GROWTH).is_file():
+        growth_plot.draw(Growth.read(root / GROWTH), root / "docs" / "growth.svg")
+        print_text(f"{root / 'docs' / 'growth.svg'} was drawn.")
+
+
+@app.command()
+def gallery(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="world or icews14: the datasets with cases to show.")],
+    model: Annotated[str, typer.Option(help="The folder of a trained model with inference graphs.")],
+    out: Annotated[Path, typer.Option(help="Where pictures and texts go.")] = Path("gallery"),
+    device: Device = "auto",
+) -> None:
+    """Draws cases worth looking at: the paper's own on ICEWS14, events with known causes on the embedded world.
+
+    \b
+    python -m reports gallery world --model runs/world-world
+    python -m reports gallery icews14 --model icews14-paper --out docs/gallery
+    """
+    from reports.gallery import write_gallery
+    from xerte import api
+
+    chosen = api.Model.load(model, dataset, device)
+    with busy(f"drawing {chosen.dataset.name}"):
+        written = write_gallery(chosen, out)
+    for path in written:
+        print_text(str(path))
+
+
+@app.command("time-study")
+def time_study(
+    dataset: Data,
+    subject: Annotated[str, typer.Argument(help="A name, or ? when --object is given.")],
+    relation: Annotated[str, typer.Argument(help="A name.")],
+    time: Annotated[str, typer.Argument(help="ISO, or a number where the dataset counts steps.")],
+    pair: Annotated[tuple[str, str], typer.Option(help="The two entities whose interactions are listed.")],
+    model: Annotated[str, typer.Option(help="The folder of a trained xERTE.")],
+    without: Annotated[str | None, typer.Option(help="One trained without time encoding (time_dim=0).")] = None,
+    object: Annotated[str, typer.Option(help="A name, when the subject is asked for.")] = "?",
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of looking, like n=50; as often as needed.")
+    ] = None,
+    facts: Annotated[
+        int, typer.Option(min=0, help="Also ask about so many facts of test: do later ones get more?")
+    ] = 0,
+    device: Device = "auto",
+    save: Annotated[Path | None, typer.Option(help="Keep the study in this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Attention of the same interaction at different times, with and without time encoding.
+
+    Interactions of two entities in the graph of a question, and how often, of two that differ in their time only, the
+    later one has more attention: between the two, in the question's graph, and in graphs of test questions.
+
+    \b
+    python -m reports time-study icews14 "Student (Senegal)" "Criticize or denounce" 2014-11-17 --pair "Military (Senegal)" "Student (Senegal)" --model A --without B
+    """  # noqa: E501
+    from reports import time_study as studies
+    from reports.table import Table
+    from reports.time_study_pages import blocks
+    from xerte import api
+    from xerte.api.training import parse_setting
+
+    names = {"with time encoding": model} | ({"without time encoding": without} if without else {})
+    models = {label: api.Model.load(name, dataset, device) for label, name in names.items()}
+    with busy("asking"):
+        question = api.Question(subject, relation, time, object)
+        found = studies.time_study(models, question, pair, dict(map(parse_setting, setting or [])), facts)
+    words = [dataset, subject, relation, time, "--pair", *pair, "--model", Path(model).name]
+    words += ["--without", Path(without).name] if without else []
+    words += [word for text in setting or [] for word in ("--set", text)] + ["--facts", str(facts)]
+    words += ["--object", object] if object != "?" else []
+    body = found.to_json(shlex.join(["python", "-m", "reports", "time-study", *words]))
+    if save is not None:
+        write_json(save, body)
+    if as_json:
+        print_json(asdict(found))
+        return
+    for block in blocks(body):
+        block.show() if isinstance(block, Table) else print_text(block)

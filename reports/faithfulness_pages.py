@@ -1,10 +1,10 @@
 """Tables of the page on faithfulness, from the traces in results/faithfulness/."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports.markdown import line
+from reports.table import Block, Table
 from xerte.experiment.trace import Trace
 
 FEWEST = 8
@@ -15,10 +15,10 @@ GOALS = {"1 hop": 90, "2 hops": 75}
 """Percent of causes among the first 5 facts that the project asks for."""
 
 
-def summary_table(root: Path) -> str:
+def summary(root: Path) -> list[Block]:
     """One line per dataset at k = 5: what hiding evidence and controls costs, and how many times more."""
-    head = "| dataset | questions | score | fall | control | MRR fall | control | times | change of score, times |"
-    lines = [head, "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    columns = "dataset | questions | score | fall | control | MRR fall | control | times | change of score, times"
+    rows = []
     for trace in _traces(root):
         curves = trace.details["curves"]
         at = curves["ks"].index(AT)
@@ -33,15 +33,15 @@ def summary_table(root: Path) -> str:
             _times(ratio, "mrr"),
             _times(ratio, "change"),
         )
-        lines.append(line(cells))
-    return "\n".join(lines)
+        rows.append(cells)
+    return [Table(columns.split(" | "), rows)]
 
 
-def curves_table(root: Path) -> str:
+def curves(root: Path) -> list[Block]:
     """Every k: falls, who is still first, and what the facts are worth alone."""
-    head = "| dataset | k | questions | fall | control | still first | control |"
-    head += " alone: score | control | alone: MRR | control |"
-    lines = [head, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    columns = "dataset | k | questions | fall | control | still first | control"
+    columns += " | alone: score | control | alone: MRR | control"
+    rows: list[Sequence[object]] = []
     for trace in _traces(root):
         curves = trace.details["curves"]
         for at, k in enumerate(curves["ks"]):
@@ -50,16 +50,15 @@ def curves_table(root: Path) -> str:
             kept = [f"{curves[name][at]:.3f}" for name in ("kept_score", "kept_score_control")]
             alone = [f"{curves[name][at]:.1f}" for name in ("kept_mrr", "kept_mrr_control")]
             name = trace.dataset if at == 0 else ""
-            lines.append(line((name, k, curves["questions"][at], *fall, *first, *kept, *alone)))
+            rows.append((name, k, curves["questions"][at], *fall, *first, *kept, *alone))
         areas = [f"{curves['areas'][name]:.3f}" for name in ("score_fall", "score_fall_control")]
-        lines.append(line(("", "area", "", *areas, *[""] * 6)))
-    return "\n".join(lines)
+        rows.append(("", "area", "", *areas, *[""] * 6))
+    return [Table(columns.split(" | "), rows)]
 
 
-def relations_table(root: Path) -> str:
+def relations(root: Path) -> list[Block]:
     """Areas under the falls, of the relations asked about most."""
-    lines = ["| dataset | relation | questions | area of score | control | area of MRR | control |"]
-    lines.append("|---|---|--:|--:|--:|--:|--:|")
+    columns, rows = "dataset | relation | questions | area of score | control | area of MRR | control", []
     for trace in _traces(root):
         name = trace.dataset
         for relation, curves in trace.details["by_relation"].items():
@@ -68,35 +67,35 @@ def relations_table(root: Path) -> str:
                 continue
             score = [f"{areas[one]:.3f}" for one in ("score_fall", "score_fall_control")]
             mrr = [f"{areas[one]:.1f}" for one in ("mrr_fall", "mrr_fall_control")]
-            lines.append(line((name, relation, max(curves["questions"]), *score, *mrr)))
+            rows.append((name, relation, max(curves["questions"]), *score, *mrr))
             name = ""
-    return "\n".join(lines)
+    return [Table(columns.split(" | "), rows, "ll")]
 
 
-def stability_table(root: Path) -> str:
+def stability(root: Path) -> list[Block]:
     """Another sampling seed; and how well controls match."""
-    head = "| dataset | still first | same heaviest fact | of the 5 heaviest in common | of all shares in common |"
-    head += " facts with a control | read from the same entity | median distance |"
-    lines = [head, "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    columns = "dataset | still first | same heaviest fact | of the 5 heaviest in common | of all shares in common"
+    columns += " | facts with a control | read from the same entity | median distance"
+    rows = []
     for trace in _traces(root):
         same, controls = trace.details["stability"], trace.details["controls"]
         told = [f"{same[name]:.1f}" for name in ("first", "same_best", "overlap", "shares")]
         matched = f"{controls['matched']:,} of {controls['facts']:,}"
         where = f"{100 * controls['same_entity'] / max(1, controls['matched']):.1f} %"
-        lines.append(line((trace.dataset, *told, matched, where, f"{controls['median_units_apart']:.0f}")))
-    return "\n".join(lines)
+        rows.append((trace.dataset, *told, matched, where, f"{controls['median_units_apart']:.0f}"))
+    return [Table(columns.split(" | "), rows)]
 
 
-def causes_table(root: Path) -> str:
+def causes(root: Path) -> list[Block]:
     """How much of the known causes the evidence names on the embedded world."""
     found = {trace.dataset: trace for trace in _traces(root)}
     if "world" not in found:
-        return "No run on the world has been recorded yet."
+        return ["No run on the world has been recorded yet."]
     details = found["world"].details
     ks = " | ".join(f"recall@{k}" for k in details["cause_ks"])
-    head = f"| causes | questions | {ks} | goal | all by 5 | decoy first |"
-    lines = [head + " fall, named cause hidden | fall, unnamed | what the heaviest fact is |"]
-    lines.append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
+    columns = f"causes | questions | {ks} | goal | all by 5 | decoy first"
+    columns += " | fall, named cause hidden | fall, unnamed | what the heaviest fact is"
+    rows = []
     for name, group in details["causes"].items():
         recall = [f"{value:.1f}" for value in group["recall"]]
         goal = f"{GOALS[name]}" if name in GOALS else ""
@@ -104,18 +103,18 @@ def causes_table(root: Path) -> str:
         rest = f"{group['all_found'][-1]:.1f}", f"{group['decoy_first']:.1f}", *falls
         blamed = sorted(group["blamed"].items(), key=lambda pair: -pair[1])
         told = ", ".join(f"{kind} {share:.0f} %" for kind, share in blamed if share >= 1)
-        lines.append(line((name, group["questions"], *recall, goal, *rest, told)))
-    return "\n".join(lines)
+        rows.append((name, group["questions"], *recall, goal, *rest, told))
+    return [Table(columns.split(" | "), rows, "lrrrrrrrrrl")]
 
 
-def runs_table(root: Path) -> str:
+def runs(root: Path) -> list[Block]:
     """What to type to measure again."""
-    lines = ["| dataset | command | examined | asked | seconds | device | commit |", "|---|---|--:|--:|--:|---|---|"]
+    columns, rows = ("dataset", "command", "examined", "asked", "seconds", "device", "commit"), []
     for trace in _traces(root):
         seconds = f"{sum(trace.seconds.values()):.0f}"
         cells = (trace.dataset, f"`{trace.command}`", trace.queries, trace.details["looked_at"], seconds)
-        lines.append(line((*cells, trace.device, trace.commit[:10])))
-    return "\n".join(lines)
+        rows.append((*cells, trace.device, trace.commit[:10]))
+    return [Table(columns, rows, "llrrrll")]
 
 
 def _traces(root: Path) -> Iterator[Trace]:
@@ -134,10 +133,10 @@ def _number(value: float | None) -> str:
 
 
 PARTS = {
-    "faithfulness-summary": summary_table,
-    "faithfulness-curves": curves_table,
-    "faithfulness-relations": relations_table,
-    "faithfulness-stability": stability_table,
-    "faithfulness-causes": causes_table,
-    "faithfulness-runs": runs_table,
+    "faithfulness-summary": summary,
+    "faithfulness-curves": curves,
+    "faithfulness-relations": relations,
+    "faithfulness-stability": stability,
+    "faithfulness-causes": causes,
+    "faithfulness-runs": runs,
 }

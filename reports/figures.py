@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reports.paper import Row, aggregation_rows, sampling_rows, step_rows, time_rows, update_parts
+from reports.published import HEADINGS
+from reports.rows import Row, aggregation_rows, sampling_rows, step_rows, time_rows, update_parts
 from xerte.errors import InputError
-from xerte.experiment.definition import HEADINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

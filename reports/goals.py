@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.record import Record, kept
 from benchmarks.tables import span
 from benchmarks.timing import Timing
-from reports.markdown import head, line
+from reports.table import Table
 
 _CORES = 2
 
@@ -76,14 +76,14 @@ def _counts(record: Record) -> bool:
     return machine and (record.dataset, record.preset) == ("icews14", "paper")
 
 
-def markdown(root: Path) -> str:
-    """A row per goal; empty where nothing was measured."""
+def table(root: Path) -> Table | None:
+    """A row per goal; None where nothing was measured."""
     places, known = {"cuda": "H200", "cpu": f"{_CORES} cores"}, found(root)
     if not known:
-        return ""
+        return None
     columns = ("where", "job", "goal", "measured last", "met", "in all records", "met by")
     rows = [(places[goal.kind], goal.job, goal.limit(), *_told(goal, known.get(goal, []))) for goal in GOALS]
-    return "\n".join([head(columns, 2), *map(line, rows)])
+    return Table(columns, rows, "ll")
 
 
 def _told(goal: Goal, timings: Sequence[Timing]) -> tuple[str, str, str, str]:

@@ -1,50 +1,49 @@
-"""The generated parts of docs/paper-results.md: tables from traces, plots where they are drawn."""
+"""The generated parts of docs/paper-results.md that are made from traces: tables, and plots where they are drawn."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reports import misses
 from reports.figures import FOLDER, figures
-from reports.markdown import head, line
-from reports.paper import (
+from reports.published import DATASETS, HEADINGS, METRICS, WORST, Values, experiments, misses_table
+from reports.rows import (
     TEXT,
+    Cost,
     Row,
     aggregation_rows,
     sampling_rows,
     step_rows,
-    table_1_rows,
+    table_1_by_filter,
     text_rows,
     time_rows,
     update_parts,
     update_rows,
 )
-from reports.table1 import Cost
-from xerte.experiment.definition import DATASETS, HEADINGS, METRICS, WORST, Values, experiments
+from reports.table import Block, Table
 
 COST = ("parameters", "s / epoch", "questions / s", "peak MiB", "device")
 NOT_RUN = "not run yet"
+_NO_COST = ("",) * len(COST)
 
 
-def table_1(root: Path) -> str:
-    """xERTE's row of Table 1, and what each difference of the text is worth."""
-    rows = table_1_rows(root)
-    lines = [head(("dataset", "filter", "", *HEADINGS, WORST, *COST), 3)]
-    for row in rows:
+def table_1(root: Path) -> list[Block]:
+    """xERTE's row of Table 1 under three filters."""
+    rows: list[Sequence[str]] = []
+    for row in table_1_by_filter(root):
         name = row.dataset if row.how == "time-aware" else ""
         if row.published is not None:
-            lines.append(line((name, row.how, "paper", *_numbers(row.published), "", *[""] * len(COST))))
+            rows.append((name, row.how, "paper", *_numbers(row.published), "", *_NO_COST))
         label = f"ours, {row.runs} seed{'s' * (row.runs > 1)}" if row.runs else "ours"
         first = "" if row.published is not None else row.how
-        lines.append(line(("", first, label, *_ours(row), _gap(row.difference), *_cost(row.cost))))
-    return "\n".join(lines)
+        rows.append(("", first, label, *_ours(row), _gap(row.difference), *_cost(row.cost)))
+    return [Table(("dataset", "filter", "", *HEADINGS, WORST, *COST), rows, "lll")]
 
 
-def missed(root: Path) -> str:
+def missed(root: Path) -> list[Block]:
     """Where a run of xERTE lies further below the paper than it may."""
-    return misses.markdown(root, ("xerte",))
+    return [misses_table(root, ("xerte",))]
 
 
-def not_run(root: Path) -> str:
+def not_run(root: Path) -> list[Block]:
     """The trainings that no trace tells of yet, dataset by dataset, in a sentence."""
     told, every = [], experiments(root)
     for dataset in DATASETS:
@@ -56,72 +55,70 @@ def not_run(root: Path) -> str:
         listed = [f"`{name}`" for name in names if name not in single]
         listed += [f"{len(single)} with one setting of `{TEXT}`"] * bool(single)
         told.append(f"{'all' if len(names) == len(mine) else ', '.join(listed)} on {dataset}")
-    return f"Trainings that are not run yet: {'; '.join(told)}." if told else "Every training has been run."
+    return [f"Trainings that are not run yet: {'; '.join(told)}." if told else "Every training has been run."]
 
 
-def text(root: Path) -> str:
+def text(root: Path) -> list[Block]:
     """As run against as written: MRR and Hits, time-aware, and the difference to the first row."""
     rows = text_rows(root)
-    base, lines = rows[0].ours, [head(("ICEWS14", *HEADINGS, "MRR against as run", *COST))]
+    base, cells = rows[0].ours, []
     for row in rows:
         worth = row.ours[0] - base[0] if row.ours is not None and base is not None else None
-        gap = "" if row is rows[0] else _gap(worth)
-        lines.append(line((row.label, *_ours(row), gap, *_cost(row.cost))))
-    return "\n".join(lines)
+        cells.append((row.label, *_ours(row), "" if row is rows[0] else _gap(worth), *_cost(row.cost)))
+    return [Table(("ICEWS14", *HEADINGS, "MRR against as run", *COST), cells)]
 
 
-def sampling(root: Path) -> str:
+def sampling(root: Path) -> list[Block]:
     """The sampling strategies."""
-    lines = [head(("strategy", "", *HEADINGS, WORST, *COST), 2)]
+    rows: list[Sequence[str]] = []
     for row in sampling_rows(root):
         assert row.published is not None
-        lines.append(line((row.label, "paper", *_numbers(row.published), "", *[""] * len(COST))))
-        lines.append(line(("", "ours", *_ours(row), _gap(row.difference), *_cost(row.cost))))
-    return _with_figures(root, lines, ("sampling",))
+        rows.append((row.label, "paper", *_numbers(row.published), "", *_NO_COST))
+        rows.append(("", "ours", *_ours(row), _gap(row.difference), *_cost(row.cost)))
+    return [Table(("strategy", "", *HEADINGS, WORST, *COST), rows, "ll"), *_figure(root, "sampling")]
 
 
-def update(root: Path) -> str:
+def update(root: Path) -> list[Block]:
     """(a, b)."""
-    rows = update_rows(root)
-    lines = [_variants("update", rows), ""]
-    lines.append(head(("update", "nodes in the graph", "questions", "Hits@1", "Hits@10"), 2))
+    rows, cells = update_rows(root), list[Sequence[str]]()
     for row, (label, parts) in zip(rows, update_parts(root).items(), strict=True):
         for at, part in enumerate(parts):
-            size = f"{part.first} – {part.last}"
-            hits = (f"{part.hits_1:.2f}", f"{part.hits_10:.2f}")
-            lines.append(line(("" if at else f"{label}, seed {part.seed}", size, f"{part.questions:,}", *hits)))
+            numbers = f"{part.questions:,}", f"{part.hits_1:.2f}", f"{part.hits_10:.2f}"
+            cells.append(("" if at else f"{label}, seed {part.seed}", f"{part.first} – {part.last}", *numbers))
         if not parts:
-            lines.append(line((label, row.missing, "", "", "")))
-    return _with_figures(root, lines, ("update",))
+            cells.append((label, row.missing, "", "", ""))
+    by_size = Table(("update", "nodes in the graph", "questions", "Hits@1", "Hits@10"), cells, "ll")
+    return [_variants("update", rows), by_size, *_figure(root, "update")]
 
 
-def encoding_and_aggregation(root: Path) -> str:
+def encoding_and_aggregation(root: Path) -> list[Block]:
     """(c) and (d)."""
-    lines = [_variants("YAGO", time_rows(root)), "", _variants("ICEWS14", aggregation_rows(root))]
-    return _with_figures(root, lines, ("encoding-and-aggregation",))
+    tables = _variants("YAGO", time_rows(root)), _variants("ICEWS14", aggregation_rows(root))
+    return [*tables, *_figure(root, "encoding-and-aggregation")]
 
 
-def steps(root: Path) -> str:
+def steps(root: Path) -> list[Block]:
     """(e) and (f)."""
-    lines = [head(("L", "seconds, test split", *HEADINGS, *COST))]
+    rows = []
     for one in step_rows(root):
         seconds = NOT_RUN if one.seconds is None else f"{one.seconds:.2f}"
-        lines.append(line((str(one.steps), seconds, *_ours(one.row), *_cost(one.row.cost))))
-    return _with_figures(root, lines, ("steps",))
+        rows.append((str(one.steps), seconds, *_ours(one.row), *_cost(one.row.cost)))
+    return [Table(("L", "seconds, test split", *HEADINGS, *COST), rows), *_figure(root, "steps")]
 
 
-def _with_figures(root: Path, lines: Sequence[str], names: Sequence[str]) -> str:
-    """Behind a table its plots, where the traces are there; one that shows something else is not shown."""
-    told = []
-    for figure in (figure for figure in figures(root) if figure.name in names):
-        link = f"![{figure.caption}]({FOLDER.name}/{figure.name}.svg)"
-        told.append(link if figure.is_drawn(root / FOLDER) else "To be drawn: `python -m reports ablations --draw`.")
-    return "\n\n".join(["\n".join(lines), *dict.fromkeys(told)])
+def _figure(root: Path, name: str) -> list[str]:
+    """The plot, where the traces are there; one that shows something else is not shown."""
+    return [
+        f"![{figure.caption}]({FOLDER.name}/{figure.name}.svg)"
+        if figure.is_drawn(root / FOLDER)
+        else "To be drawn: `python -m reports draw`."
+        for figure in figures(root)
+        if figure.name == name
+    ]
 
 
-def _variants(heading: str, rows: Iterable[Row]) -> str:
-    lines = [head((heading, *HEADINGS, *COST))]
-    return "\n".join([*lines, *(line((row.label, *_ours(row), *_cost(row.cost))) for row in rows)])
+def _variants(heading: str, rows: Iterable[Row]) -> Table:
+    return Table((heading, *HEADINGS, *COST), [(row.label, *_ours(row), *_cost(row.cost)) for row in rows])
 
 
 def _ours(row: Row) -> tuple[str, ...]:
@@ -142,13 +139,12 @@ def _gap(value: float | None) -> str:
 
 def _cost(cost: Cost | None) -> tuple[str, ...]:
     if cost is None:
-        return ("",) * len(COST)
-    count = "" if cost.parameters is None else f"{cost.parameters:,}"
+        return _NO_COST
     peak = "" if cost.peak_mib is None else f"{cost.peak_mib:,}"
-    return count, f"{cost.epoch_seconds:.1f}", f"{cost.queries_per_second:,.0f}", peak, cost.device
+    return f"{cost.parameters:,}", f"{cost.epoch_seconds:.1f}", f"{cost.queries_per_second:,.0f}", peak, cost.device
 
 
-PARTS: dict[str, Callable[[Path], str]] = {
+PARTS = {
     "paper-ablation-steps": steps,
     "paper-ablation-update": update,
     "paper-ablation-variants": encoding_and_aggregation,

@@ -1,6 +1,6 @@
 """The generated parts of docs/performance.md: tables from the records in results/bench."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.growth import Growth
@@ -17,35 +17,35 @@ from benchmarks.tables import (
     stage_rows,
 )
 from reports import goals
-from reports.markdown import head, line
-from xerte.experiment.definition import experiments
+from reports.published import experiments
+from reports.table import Block, Table
 
 GROWTH = Path("results") / "bench" / "growth.json"
-_NOTHING = "Nothing has been recorded yet.\n"
+_NOTHING = "Nothing has been recorded yet."
 
 
-def against_goals(root: Path) -> str:
+def against_goals(root: Path) -> list[Block]:
     """What was to be reached, and whether the newest records reach it."""
-    return goals.markdown(root) or _NOTHING
+    return [goals.table(root) or _NOTHING]
 
 
-def jobs(root: Path) -> str:
+def jobs(root: Path) -> list[Block]:
     """The newest record of every dataset, preset and kind of device."""
     return _each(root, _jobs)
 
 
-def floors(root: Path) -> str:
+def floors(root: Path) -> list[Block]:
     """How far above the floor every stage is, in the same records."""
     return _each(root, _floor)
 
 
-def exactness(root: Path) -> str:
+def exactness(root: Path) -> list[Block]:
     """What less exact matrix products save and cost, in the same records, and how models trained with them do."""
 
-    def table(record: Record) -> Iterator[str]:
+    def table(record: Record) -> Iterator[Block]:
         if record.precision:
-            yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}\n"
-            yield _table(PRECISION_COLUMNS, precision_rows(record, _trained(root, record))) + "\n"
+            yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}"
+            yield Table(PRECISION_COLUMNS, precision_rows(record, _trained(root, record)))
 
     return _each(root, table)
 
@@ -61,18 +61,16 @@ def _trained(root: Path, record: Record) -> dict[str, float]:
     return found
 
 
-def growth(root: Path) -> str:
+def growth(root: Path) -> list[Block]:
     """The trace of growth, a row per size, and what the limits are held against."""
     if not (root / GROWTH).is_file():
-        return _NOTHING
+        return [_NOTHING]
     grown = Growth.read(root / GROWTH)
     first, last = grown.sizes[0], grown.sizes[-1]
     late = [row["asked"]["question_p99_s"] for row in (first, last)]
     slower, harder = (last["asked"][name] / first["asked"][name] for name in ("question_s", "question_cpu_s"))
     peak = max(row[stage]["peak_bytes"] for row in grown.sizes for stage in ("import", "index"))
     lines = [
-        _table(GROWTH_COLUMNS, growth_rows(grown)),
-        "",
         f"- `{grown.command}` at {_where(grown.machine)}; imports: best of {grown.imports}.",
         f"- The busiest entity holds {100 * last['import']['done']['hub_share']:.1f} % of all edges.",
         (
@@ -92,35 +90,36 @@ def growth(root: Path) -> str:
         + ", ".join(f"{seconds:.2f} s for {count}" for count, seconds in row["asked"]["epochs_cpu_s"].items())
         for row in grown.sizes
     )
-    return "\n".join([*lines, f"- Processor seconds of epochs by questions asked. {epochs}."])
+    lines.append(f"- Processor seconds of epochs by questions asked. {epochs}.")
+    return [Table(GROWTH_COLUMNS, growth_rows(grown)), "\n".join(lines)]
 
 
-def _each(root: Path, part: Callable[[Record], Iterator[str]]) -> str:
-    return "\n".join(line for record in newest(root / "results" / "bench") for line in part(record)) or _NOTHING
+def _each(root: Path, part: Callable[[Record], Iterator[Block]]) -> list[Block]:
+    return [block for record in newest(root / "results" / "bench") for block in part(record)] or [_NOTHING]
 
 
-def _jobs(record: Record) -> Iterator[str]:
-    yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}\n"
-    yield f"`{record.command}` at {_where(record.machine)}.\n"
-    yield _table(COLUMNS, job_rows(record)) + "\n"
-    yield from (f"{note.capitalize()}.\n" for note in record.notes)
+def _jobs(record: Record) -> Iterator[Block]:
+    yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}"
+    yield f"`{record.command}` at {_where(record.machine)}."
+    yield Table(COLUMNS, job_rows(record))
+    yield from (f"{note.capitalize()}." for note in record.notes)
 
 
-def _floor(record: Record) -> Iterator[str]:
+def _floor(record: Record) -> Iterator[Block]:
     floor = record.floor
     if not floor:
         return
     peak, measured = floor["peak"], floor["measured_peak"]
-    yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}\n"
+    yield f"### {record.dataset}, preset {record.preset}, {record.machine.device}"
     yield (
         f"Peak ({peak['source']}): {peak['flops'] / 1e9:,.0f} GFLOP/s, {peak['bytes'] / 1e9:,.0f} GB/s; "
         f"measured in the same run: {measured['flops'] / 1e9:,.0f} GFLOP/s, {measured['bytes'] / 1e9:,.0f} GB/s. "
-        f"{floor['queries']} questions:\n"
+        f"{floor['queries']} questions:"
     )
     steps = floor["steps"]
     columns = ("step", *steps[0])
-    yield _table(columns, [(str(at), *(f"{n:,}" for n in step.values())) for at, step in enumerate(steps, 1)]) + "\n"
-    yield _table(STAGE_COLUMNS, stage_rows(record)) + "\n"
+    yield Table(columns, [(str(at), *(f"{n:,}" for n in step.values())) for at, step in enumerate(steps, 1)])
+    yield Table(STAGE_COLUMNS, stage_rows(record))
 
 
 def _where(machine: Machine) -> str:
@@ -129,11 +128,7 @@ def _where(machine: Machine) -> str:
     return f"{at}, {machine.cores} cores of {machine.processor}, {machine.threads} threads{load}"
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join([head(columns), *map(line, rows)])
-
-
-PARTS: dict[str, Callable[[Path], str]] = {
+PARTS = {
     "bench-goals": against_goals,
     "bench-jobs": jobs,
     "bench-floor": floors,

@@ -4,7 +4,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import Any
 
 from reports.time_study_pages import FORMAT
 from xerte.api.forecast import UNKNOWN, Question
@@ -14,7 +14,6 @@ from xerte.errors import InputError
 from xerte.experiment.opening import with_settings
 from xerte.experiment.trace import commit, device_name
 from xerte.explanation.named import Graph
-from xerte.files import write_json
 from xerte.types import Split
 
 _EQUAL = 1e-6
@@ -104,10 +103,9 @@ class TimeStudy:
     settings: Mapping[str, object]
     studies: tuple[Study, ...]
 
-    def write(self, file: Path, command: str) -> None:
-        """Keeps it as JSON, whole or not at all."""
-        body = {"format": FORMAT, **asdict(self), "command": command, "commit": commit()}
-        write_json(file, body)
+    def to_json(self, command: str) -> dict[str, Any]:
+        """What is kept of it; the command does it again."""
+        return {"format": FORMAT, **asdict(self), "command": command, "commit": commit()}
 
 
 Groups = dict[tuple[object, ...], list[tuple[int, float]]]

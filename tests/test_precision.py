@@ -11,6 +11,7 @@ from torch import Tensor
 
 from benchmarks import exactness
 from reports import performance_pages as pages
+from reports.table import markdown
 from test_contract import LEARNERS, asked, build, forecast, index, loss, small_dataset, training_batch
 from xerte import api
 from xerte.data.dataset import Dataset
@@ -242,7 +243,7 @@ def test_the_bench_measures_every_precision_and_leaves_the_model_alone(
 
 def test_a_page_shows_what_was_trained_with_what() -> None:
     """The traces' numbers stand where device and precision are theirs."""
-    table = pages.exactness(ROOT)
+    table = markdown(pages.exactness(ROOT))
     cpu, gpu = (
         next(part for part in table.split("### ") if part.startswith(f"icews14, preset paper, {device}"))
         for device in ("cpu", "NVIDIA H200")

@@ -10,6 +10,7 @@ import torch
 from typer.testing import CliRunner, Result
 
 from reports import pretrained_pages
+from reports.table import markdown
 from xerte.api import Model, load
 from xerte.api import experiments as api
 from xerte.api.pretrained import first_of_test, slice_metrics
@@ -195,14 +196,14 @@ def test_a_packed_model_is_half_as_large_and_known_by_its_name(
     assert slice_metrics(packed, told["slice_facts"]) == pytest.approx(told["slice"], abs=1e-9)
     assert told["packed"] == pytest.approx(told["trained"], abs=0.5)
     trained_mrr, packed_mrr = told["trained"]["mrr"], told["packed"]["mrr"]
-    rows = [line.split(" | ") for line in pretrained_pages.table(here).splitlines()[2:]]
+    rows = [line.split(" | ") for line in markdown(pretrained_pages.table(here)).splitlines()[2:]]
     assert [row[:3] for row in rows] == [
         ["| `small`", "as trained", f"{trained_mrr:.3f}"],
         ["| ", "packed", f"{packed_mrr:.3f}"],
         ["| ", "difference", f"{packed_mrr - trained_mrr:+.3f}"],
     ]
     assert rows[1][5:] == [f"{told['packed']['hits@10']:.3f}", f"{told['bytes'] / 1e6:.1f} |"]
-    assert pretrained_pages.table(here / "nowhere") == "There are none yet."
+    assert pretrained_pages.table(here / "nowhere") == ["There are none yet."]
     assert mistake("pack", "nobody", "x") == "nobody is no folder of a saved model"
     assert "is the model itself" in mistake("pack", trained, trained)
 

@@ -21,17 +21,20 @@ from benchmarks.growth import parse_size, write_events
 from benchmarks.record import Machine, Record, newest, predecessors, slower
 from benchmarks.stages import index, take_in
 from benchmarks.timing import Timing, Twin, measure
+from drawn import small_dataset, untrained
 from twins import history as twins
+from twins import judge
 from twins.method import settings_of
+from xerte.api.model import Model
 from xerte.data.events import read_events
 from xerte.data.world import generate
 from xerte.errors import InputError
-from xerte.forecaster import Queries
+from xerte.forecaster import Queries, ask
 from xerte.graph.index import TemporalIndex
 from xerte.graph.sampler import Sampler, Sampling
 from xerte.model import XERTE
 from xerte.nn.layers import Prepared
-from xerte.types import Split
+from xerte.types import FilterType, Split
 
 MACHINE = Machine("cpu, 1 threads", "a processor", 2, 1, 0.5, {"torch": "2"}, "0123456789abcdef", "2026-01-01T00:00:00")
 
@@ -290,6 +293,20 @@ def test_the_loop_of_the_sampler_draws_recent_edges_and_nothing_at_or_after_the_
     assert max(times) == 59
     # Five draws without replacement from weights e^(-age/2) nearly always stay within the last twenty.
     assert np.mean(np.array(times) >= 40) > 0.99
+
+
+def test_the_loop_of_the_judge_ranks_as_the_judge_does() -> None:
+    data = small_dataset()
+    model = Model(untrained(data).eval(), data, device="cpu")
+    evaluation, known = model.evaluate(Split.TEST), judge.known(jobs._rows(data.facts))
+    asked = evaluation.fact[~evaluation.subject_wanted]
+    facts = data.facts[asked]
+    scores = ask(model.forecaster, model.history, Queries.of(facts))
+    wanted = {filter: evaluation.rank(filter)[~evaluation.subject_wanted] for filter in FilterType}
+    for at, fact in enumerate(jobs._rows(facts)):
+        reached = torch.nonzero(scores.reached[at])[:, 0].tolist()
+        found = judge.ranks({e: float(scores.scores[at, e]) for e in reached}, fact, known, data.num_entities)
+        assert found == {filter.value: ranks[at] for filter, ranks in wanted.items()}
 
 
 # Growth

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from benchmarks import segments
 from benchmarks.cli import app
 from reports import segment_pages
+from reports.table import markdown
 from twins import segments as twins
 from xerte import api
 from xerte.errors import InputError
@@ -56,13 +57,13 @@ def test_operations_agree_with_loops_on_a_real_batch(model: Path, tmp_path: Path
         assert one.backward < 1e-5
         assert one.loop_seconds > one.seconds > 0
     assert found.command == "python -m benchmarks segments world --model with --questions 24 --device cpu"
-    page = segment_pages.page(tmp_path)
+    page = markdown(segment_pages.page(tmp_path))
     assert f"| node scores | {nodes.rows:,} | {nodes.segments:,} |" in page
     assert "| 11.75 s | 0.004 s | 2,938 |" in page
     file.write_text("{}")
     with pytest.raises(InputError, match="is not a measurement of segment operations"):
         segments.Segments.read(file)
-    assert segment_pages.page(tmp_path / "nowhere") == "not run yet"
+    assert segment_pages.page(tmp_path / "nowhere") == ["not run yet"]
     code, _, said = run("segments", "world", "--model", "recurrence")
     assert (code, said) == (2, "xerte: recurrence has no inference graphs: name the folder of a trained xERTE\n")
 

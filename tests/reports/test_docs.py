@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import xerte
-from reports import docs
+from reports import docs, reference_pages, results_pages
 from reports.cli import app
+from reports.table import markdown
 from xerte import errors as errors_module
 from xerte.errors import InputError
 from xerte.experiment.trace import Trace
@@ -68,13 +69,15 @@ def test_the_results_table_is_made_from_traces(folder: Path) -> None:
     for number, (seed, mrr) in enumerate(((0, 6.0), (1, 9.0), (1, 7.5))):  # one seed on two devices
         seeded = replace(trace("b", "xerte", mrr), settings={"preset": "paper", "set": {}}, seed=seed)
         seeded.write(folder / "results" / f"6-{number}.json")
-    assert docs.results_table(folder).splitlines()[2:] == [
+    assert markdown(results_pages.results(folder)).splitlines()[2:] == [
         "| a | weak | 30.00 | 1.00 | 3.00 | 10.00 |",
         "| b | strong | 20.01 | 1.00 | 3.00 | 10.00 |",
         "| b | weak | 10.00 | 1.00 | 3.00 | 10.00 |",
         "| b | xerte (paper), 2 seeds | 7.50 | 1.00 | 3.00 | 10.00 |",
     ]
-    assert docs.runs_table(folder).splitlines()[2] == ("| 1.json | `xerte evaluate b` | 1,234 | 3 | cpu | cccccccccc |")
+    assert markdown(results_pages.runs(folder)).splitlines()[2] == (
+        "| 1.json | `xerte evaluate b` | 1,234 | 3 | cpu | cccccccccc |"
+    )
 
 
 def test_an_unknown_part_is_refused(folder: Path) -> None:
@@ -83,7 +86,7 @@ def test_an_unknown_part_is_refused(folder: Path) -> None:
 
 
 def test_the_command_reference_holds_every_command_and_option() -> None:
-    text = docs.cli_reference(ROOT)
+    text = markdown(reference_pages.commands(ROOT))
     for command in ("data list", "data get", "data import", "data show", "train", "evaluate", "forecast", "demo"):
         assert f"## `xerte {command}`" in text
     assert "| `--split` | Whose facts are asked about. One of `train`, `valid`, `test`. Default: `test`. |" in text
@@ -92,7 +95,7 @@ def test_the_command_reference_holds_every_command_and_option() -> None:
 
 
 def test_every_command_gives_examples() -> None:
-    parts = docs.cli_reference(ROOT).split("## `")[1:]
+    parts = markdown(reference_pages.commands(ROOT)).split("## `")[1:]
     for part in parts:
         command = part.split("`")[0]
         examples = re.search(r"```\n(.*?)\n```", part, re.DOTALL)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from reports import gallery, gallery_pages
 from reports.cli import app
 from reports.reverse_update import reach
+from reports.table import markdown
 from xerte.api.explain import Explanation
 from xerte.api.model import Model
 from xerte.data import store
@@ -83,21 +84,21 @@ def test_where_the_best_answer_is_wrong_what_happened_is_explained_too(
     told = [[round(fact.share, 4), fact.sentence] for fact in facts[: gallery.MOST]]
     (exhibit,) = json.loads(page.read_text())["exhibits"]
     assert (exhibit["truth"], exhibit["answers"][0][0], exhibit["happened"]) == (["Eve"], "Dan", ["Eve", told])
-    shown, _, other = gallery_pages.icews14(tmp_path).partition("What spoke for Eve, which happened:\n\n")
+    shown, _, other = markdown(gallery_pages.icews14(tmp_path)).partition("What spoke for Eve, which happened:\n\n")
     assert "Why Dan:" in shown
     assert other.startswith(f"- {facts[0].share:.1%}: {facts[0].sentence}\n")
-    assert other.endswith("](gallery/icews14-visit-happened.svg)\n")
+    assert other.endswith("](gallery/icews14-visit-happened.svg)")
 
 
 def test_the_pages_tell_it(model: Model, drawn: Path) -> None:
     told = model.forecast(*ASKED).explain()
-    text = gallery_pages.icews14(drawn)
+    text = markdown(gallery_pages.icews14(drawn))
     assert "### (Ann, visits, ?, 2024-01-20)" in text
     assert "What happened: Cid, Dan." in text
     assert f"| 1 | {told.answer} | {told.answers[0].score:.4f} |" in text
     assert f"- {told.evidence[0].share:.1%}: {told.evidence[0].sentence}" in text
     assert "](gallery/icews14-visit.svg)" in text
-    assert gallery_pages.workflow(drawn).splitlines()[2] == "| 0 |  |  | 1 | Ann, 2024-01-20: 100.0% |"
+    assert markdown(gallery_pages.workflow(drawn)).splitlines()[2] == "| 0 |  |  | 1 | Ann, 2024-01-20: 100.0% |"
 
 
 def test_causes_stand_beside_what_was_blamed(tmp_path: Path) -> None:
@@ -106,9 +107,9 @@ def test_causes_stand_beside_what_was_blamed(tmp_path: Path) -> None:
     body = {"format": gallery_pages.FORMAT, "exhibits": [exhibit]}
     body |= {"reverse_update": [{"update": "none", "change": [0.0, -0.25]}]}
     write_json(tmp_path / "docs" / "gallery" / "world.json", body)
-    text = gallery_pages.world(tmp_path)
+    text = markdown(gallery_pages.world(tmp_path))
     assert "(the heaviest fact above is behind a cause):\n\n- It had been so." in text
-    assert gallery_pages.reverse_update(tmp_path).splitlines() == [
+    assert markdown(gallery_pages.reverse_update(tmp_path)).splitlines() == [
         "| update | step 1 | step 2 |",
         "|---|--:|--:|",
         "| `none` | 0.00000 | -0.25000 |",

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from reports import paper, paper_pages
+from reports import paper_pages, rows
 from reports.cli import app
 from reports.figures import FOLDER, figures
+from reports.table import markdown
 from reports.time_study import Interaction, Recency, TimeStudy, time_study
 from xerte import api
 from xerte.api.forecast import Question
@@ -89,7 +90,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_the_rows_of_table_1_by_hand(checkout: Path) -> None:
     """Seeds at 40 and 44: mean 42, standard deviation √8; epochs of 3, 9 and 4 s: median 4; 100 questions in 5 s."""
-    first, static, raw, *yago = paper.table_1_rows(checkout)
+    first, static, raw, *yago = rows.table_1_by_filter(checkout)
     assert (first.dataset, first.how, first.runs) == ("icews14", "time-aware", 2)
     assert (first.published, first.ours) == ((40, 39, 41, 42), (42, 41, 43, 44))
     assert first.spread == pytest.approx((8**0.5,) * 4)
@@ -99,33 +100,33 @@ def test_the_rows_of_table_1_by_hand(checkout: Path) -> None:
     assert first.cost is not None
     assert (first.cost.epoch_seconds, first.cost.queries_per_second) == (4.0, 20.0)
     assert (first.cost.parameters, first.cost.peak_mib, first.cost.device) == (1234, 56, "some device")
-    page = paper_pages.table_1(checkout)
+    page = markdown(paper_pages.table_1(checkout))
     assert page.splitlines()[0].split(" | ")[7] == "worst difference"
     assert "| icews14 | time-aware | paper | 40.00 | 39.00 | 41.00 | 42.00 |" in page
     assert "|  |  | ours, 2 seeds | 42.00 ± 2.83 | 41.00 ± 2.83 | 43.00 ± 2.83 | 44.00 ± 2.83 | +2.00 | 1,234 |" in page
 
 
 def test_the_text_is_held_against_what_ran(checkout: Path) -> None:
-    lines = paper_pages.text(checkout).splitlines()[2:]
+    lines = markdown(paper_pages.text(checkout)).splitlines()[2:]
     cost = "1,234 | 4.0 | 20 | 56 | some device |"
     assert lines[1] == f"| as written | 37.00 | 36.00 | 38.00 | 39.00 | -5.00 | {cost}"
     assert lines[2] == f"| clock = absolute | 39.00 | 38.00 | 40.00 | 41.00 | -3.00 | {cost}"
 
 
 def test_sampling_and_ablations_are_raw_and_of_seen_entities(checkout: Path) -> None:
-    rows = paper.sampling_rows(checkout)
-    assert [(row.label, row.ours and row.ours[0], row.difference) for row in rows] == [
+    ways = rows.sampling_rows(checkout)
+    assert [(row.label, row.ours and row.ours[0], row.difference) for row in ways] == [
         ("uniform", 37, 1), ("exponential", 43, 1), ("linear", 39, 1), ("last N", 40, 1),
     ]  # fmt: skip
-    assert [row.ours and row.ours[0] for row in paper.aggregation_rows(checkout)] == [43, 21]
-    assert [(one.steps, one.seconds, one.row.ours and one.row.ours[0]) for one in paper.step_rows(checkout)] == [
+    assert [row.ours and row.ours[0] for row in rows.aggregation_rows(checkout)] == [43, 21]
+    assert [(one.steps, one.seconds, one.row.ours and one.row.ours[0]) for one in rows.step_rows(checkout)] == [
         (1, 5.0, 11), (2, 5.0, 16), (3, 5.5, 43), (4, 5.0, 19),
     ]  # fmt: skip
-    parts = paper.update_parts(checkout)
+    parts = rows.update_parts(checkout)
     assert [(part.first, part.last, part.middle, part.hits_1, part.hits_10) for part in parts["without"]] == [
         (1, 9, 5.0, 29, 32), (10, 20, 15.0, 34, 37),
     ]  # fmt: skip
-    page = paper_pages.update(checkout)
+    page = markdown(paper_pages.update(checkout))
     assert "| without, seed 0 | 1 – 9 | 7 | 29.00 | 32.00 |\n|  | 10 – 20 | 6 | 34.00 | 37.00 |" in page
     # The first of two runs at 40 and 44.
     assert "| with reverse update, seed 0 | 1 – 9 | 7 | 39.00 | 42.00 |" in page
@@ -133,44 +134,29 @@ def test_sampling_and_ablations_are_raw_and_of_seen_entities(checkout: Path) -> 
 
 def test_what_is_not_there_is_said(checkout: Path) -> None:
     """Nothing was run without time encoding; the run with it does not tell ranks of seen entities."""
-    told, never = paper.time_rows(checkout)
+    told, never = rows.time_rows(checkout)
     assert (told.ours, told.missing) == (None, "not recorded")
     assert (never.ours, never.missing, never.cost) == (None, "not run yet", None)
-    page = paper_pages.encoding_and_aggregation(checkout)
+    page = markdown(paper_pages.encoding_and_aggregation(checkout))
     assert "| with time encoding | not recorded |" in page
     assert "| without | not run yet |" in page
     (checkout / "experiments" / "icews14" / "xerte-mean.toml").unlink()
     with pytest.raises(InputError, match=r"xerte-mean\.toml is not there"):
-        paper.aggregation_rows(checkout)
+        rows.aggregation_rows(checkout)
 
 
 def test_what_is_not_run_is_named(checkout: Path) -> None:
     """Static is not run on YAGO; then nothing on a third dataset, nor a setting of the text's."""
-    assert paper_pages.not_run(checkout) == "Trainings that are not run yet: `xerte-static` on yago."
+    assert markdown(paper_pages.not_run(checkout)) == "Trainings that are not run yet: `xerte-static` on yago."
     write(checkout, "icews18", "xerte-paper", [])
     write(checkout, "icews14", "xerte-text-clock", [], 'set = { clock = "absolute" }\n')
-    assert paper_pages.not_run(checkout) == (
+    assert markdown(paper_pages.not_run(checkout)) == (
         "Trainings that are not run yet: 1 with one setting of `xerte-text` on icews14; all on icews18; "
         "`xerte-static` on yago."
     )
     for file in ("icews18/xerte-paper", "icews14/xerte-text-clock", "yago/xerte-static"):
         (checkout / "experiments" / f"{file}.toml").unlink()
-    assert paper_pages.not_run(checkout) == "Every training has been run."
-
-
-def test_every_report_is_a_command(checkout: Path) -> None:
-    body = json.loads(run("sampling", "--root", checkout, "--json")[1])
-    assert [row["ours"][0] for row in body] == [37, 43, 39, 40]
-    code, told, _ = run("sampling", "--root", checkout)
-    assert code == 0
-    assert "icews14, last N" in told
-    assert "worst difference" in " ".join(told.split())
-    told = run("ablations", "--root", checkout)[1]
-    assert "with reverse update, seed 0" in told
-    body = json.loads(run("ablations", "--root", checkout, "--json")[1])
-    assert [one["seconds"] for one in body["steps"]] == [5.0, 5.0, 5.5, 5.0]
-    assert [part["seed"] for part in body["by graph size"]["without"]] == [0, 0]
-    assert body["text"][2]["label"] == "clock = absolute"
+    assert markdown(paper_pages.not_run(checkout)) == "Every training has been run."
 
 
 # Plots
@@ -178,21 +164,21 @@ def test_every_report_is_a_command(checkout: Path) -> None:
 
 def test_plots_show_what_the_traces_say_and_are_drawn_alike(checkout: Path) -> None:
     assert [figure.name for figure in figures(checkout)] == ["update", "steps", "sampling"]
-    assert "To be drawn: `python -m reports ablations --draw`." in paper_pages.steps(checkout)
-    told = run("ablations", "--draw", "--root", checkout)[1]
+    assert "To be drawn: `python -m reports draw`." in markdown(paper_pages.steps(checkout))
+    told = run("draw", "--root", checkout)[1]
     assert told.count("was drawn.") == 3
     folder = checkout / FOLDER
     first = {file.name: file.read_text() for file in folder.iterdir()}
     assert "(e) inference time" in first["steps.svg"]
-    assert "![Inference steps" in paper_pages.steps(checkout)
-    run("ablations", "--draw", "--root", checkout)
+    assert "![Inference steps" in markdown(paper_pages.steps(checkout))
+    run("draw", "--root", checkout)
     assert {file.name: file.read_text() for file in folder.iterdir()} == first
     steps = next(figure for figure in figures(checkout) if figure.name == "steps")
     assert [curve.y for panel in steps.panels for curve in panel.curves] == [(5.0, 5.0, 5.5, 5.0), (11, 16, 43, 19)]
     # Other numbers: the plot is stale, and the page no longer shows it.
     write(checkout, "icews14", "xerte-l1", [11])
     assert not any(figure.is_drawn(folder) for figure in figures(checkout) if figure.name == "steps")
-    assert "To be drawn" in paper_pages.steps(checkout)
+    assert "To be drawn" in markdown(paper_pages.steps(checkout))
 
 
 def test_the_plots_of_this_project_are_drawn_from_its_traces() -> None:
@@ -298,8 +284,8 @@ def test_a_study_on_the_command_line_and_its_page(models: dict[str, Path], tmp_p
     names = " | ".join(first[role] for role in ("subject", "relation", "object", "time"))
     for first["kept"], word in ((True, "yes"), (False, "no")):
         file.write_text(json.dumps(body))
-        assert f"| {names} | {first['attention']:.4f} | {word} |" in time_study_pages.page(tmp_path)
-    assert time_study_pages.page(tmp_path / "nowhere") == "not run yet"
+        assert f"| {names} | {first['attention']:.4f} | {word} |" in markdown(time_study_pages.page(tmp_path))
+    assert time_study_pages.page(tmp_path / "nowhere") == ["not run yet"]
     file.write_text("[]")
     with pytest.raises(InputError, match="is not a study of time encoding"):
         time_study_pages.page(tmp_path)

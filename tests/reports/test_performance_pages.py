@@ -10,6 +10,7 @@ from benchmarks.record import Machine, Record
 from benchmarks.timing import Timing
 from reports import goals
 from reports import performance_pages as pages
+from reports.table import markdown
 from xerte.errors import InputError
 
 MACHINE = Machine("cpu, 1 threads", "a processor", 2, 1, 0.5, {"torch": "2"}, "0123456789abcdef", "2026-01-01T00:00:00")
@@ -22,9 +23,9 @@ def record(dataset: str = "world") -> Record:
 
 def test_the_pages_say_so_where_nothing_was_recorded(tmp_path: Path) -> None:
     for part in pages.PARTS.values():
-        assert part(tmp_path) == "Nothing has been recorded yet.\n"
+        assert part(tmp_path) == ["Nothing has been recorded yet."]
     record().write(tmp_path / "results" / "bench" / "a-b.json")
-    assert "| forward | 1.00 s | 1.00 s – 1.00 s | 4.0 questions/s | 1 MiB | 10 |" in pages.jobs(tmp_path)
+    assert "| forward | 1.00 s | 1.00 s – 1.00 s | 4.0 questions/s | 1 MiB | 10 |" in markdown(pages.jobs(tmp_path))
 
 
 def test_a_growth_trace_is_drawn(tmp_path: Path) -> None:
@@ -46,9 +47,9 @@ def test_a_growth_trace_is_drawn(tmp_path: Path) -> None:
     draw(grown, tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text()
     assert "one question" in (tmp_path / "a.svg").read_text()
-    assert "takes 1.00 times what it takes at 1,000,000; of" in pages.growth(tmp_path)
-    assert "The slowest percent: 100 ms and 1.00 s." in pages.growth(tmp_path)
-    assert "9.31 GiB in imports and indexing, 1.50 GiB while all sizes were open" in pages.growth(tmp_path)
+    assert "takes 1.00 times what it takes at 1,000,000; of" in markdown(pages.growth(tmp_path))
+    assert "The slowest percent: 100 ms and 1.00 s." in markdown(pages.growth(tmp_path))
+    assert "9.31 GiB in imports and indexing, 1.50 GiB while all sizes were open" in markdown(pages.growth(tmp_path))
     with pytest.raises(InputError, match=r"does not end in \.svg or \.png"):
         draw(grown, tmp_path / "a.pdf")
 
@@ -77,12 +78,12 @@ def test_goals_are_held_against_their_own_machines(tmp_path: Path) -> None:
     folder = tmp_path / "results" / "bench"
     replace(mine, machine=replace(MACHINE, cores=64)).write(folder / "many-cores.json")
     replace(mine, dataset="world").write(folder / "world.json")
-    assert goals.markdown(tmp_path) == ""
+    assert goals.table(tmp_path) is None
     mine.write(folder / "two-cores.json")
-    lines = goals.markdown(tmp_path).splitlines()
+    lines = str(goals.table(tmp_path)).splitlines()
     assert lines[2] == "| H200 | training step | ≤ 6 ms | – | – | – | – |"
     assert lines[4] == "| 2 cores | training step | ≤ 450 ms | 500 ms | no | 500 ms – 500 ms | 0 of 1 |"
     quick = replace(mine, timings=(replace(step, seconds=0.4),), machine=replace(MACHINE, when="2025-01-01"))
     quick.write(folder / "earlier-two-cores.json")
-    lines = goals.markdown(tmp_path).splitlines()
+    lines = str(goals.table(tmp_path)).splitlines()
     assert lines[4] == "| 2 cores | training step | ≤ 450 ms | 500 ms | no | 400 ms – 500 ms | 1 of 2 |"

@@ -1,0 +1,70 @@
+"""Table 1 beside ours, as README.md and docs/baselines.md show it."""
+
+from pathlib import Path
+
+from reports.published import DATASETS, HEADINGS, WORST, Values, misses_table
+from reports.rows import Row, on_the_world, table_1
+from reports.table import Block, Table
+
+_NOTHING = ("–",) * len(HEADINGS)
+
+
+def tables(root: Path) -> list[Block]:
+    """Table 1, what misses it, the embedded world, and what every model takes."""
+    rows = table_1(root)
+    return [_table_1(rows), misses_table(root), _world(root), _costs(rows)]
+
+
+def summary(root: Path) -> list[Block]:
+    """Every model's MRR on every benchmark, the paper's in brackets; best first on the first of them."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in table_1(root):
+        if row.ours is not None:
+            found.setdefault(row.name, {})[row.dataset] = row
+    ranked = sorted(found.items(), key=lambda item: -_mrr(item[1].get(DATASETS[0])))
+    rows = [(name, *(_beside(on.get(dataset)) for dataset in DATASETS)) for name, on in ranked]
+    return [Table(("MRR", *DATASETS), rows)]
+
+
+def _mrr(row: Row | None) -> float:
+    return 0.0 if row is None or row.ours is None else row.ours[0]
+
+
+def _beside(row: Row | None) -> str:
+    """Our MRR and, in brackets, the paper's."""
+    if row is None:
+        return "–"
+    return f"{_mrr(row):.2f}" + ("" if row.published is None else f" ({row.published[0]:.2f})")
+
+
+def _table_1(rows: list[Row]) -> Table:
+    first, *others = HEADINGS
+    columns = ("dataset", "model", f"published {first}", *others, f"ours {first}", *others, WORST)
+    cells = []
+    for row in rows:
+        gap = "–" if row.difference is None else f"{row.difference:+.2f}"
+        cells.append((row.dataset, row.name, *_cells(row.published), *_cells(row.ours), gap))
+    return Table(columns, cells, "ll")
+
+
+def _world(root: Path) -> Table:
+    rows = [(row.name, *_cells(row.ours)) for row in on_the_world(root)]
+    return Table(("on the embedded world", *HEADINGS), rows)
+
+
+def _costs(rows: list[Row]) -> Table:
+    columns = ("on icews14", "parameters", "seconds to train", "questions a second", "device", "explains itself by")
+    cells = []
+    for name, cost in ((row.name, row.cost) for row in rows if row.dataset == "icews14"):
+        if cost is not None:
+            numbers = f"{cost.parameters:,}", f"{cost.train_seconds:,.0f}", f"{cost.queries_per_second:,.0f}"
+            cells.append((name, *numbers, cost.device, cost.explains or "nothing"))
+    return Table(columns, cells, "lrrrll")
+
+
+def _cells(values: Values | None) -> tuple[str, ...]:
+    """Four cells; dashes where nothing was measured."""
+    return _NOTHING if values is None else tuple(f"{value:.2f}" for value in values)
+
+
+PARTS = {"baselines": tables, "summary": summary}
