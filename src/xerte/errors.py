@@ -1,27 +1,63 @@
 """What can go wrong, and whose turn it is.
 
 XerteError
-├── InputError          the user's file, name, date or option: one sentence says what to do (exit code 2)
+├── InputError          the user's file, name, date or option is wrong
 │   ├── BadRowError       a row of an events file, with file, line, column and value
 │   └── UnknownNameError  a name nobody has seen, with the closest names there are
 ├── DatasetError        a dataset on disk that is missing, half-written or tampered with
 ├── DownloadError       a transfer that broke off or brought the wrong bytes
 └── CheckpointError     a model on disk that is damaged, hostile or made for other data
+
+An error is (code, message, hint). Programs read the code, people the message and the hint. Nothing here or below the
+interfaces names a command or an option: `cli` puts its own hint in the place of ours, by the code.
 """
 
 from collections.abc import Sequence
+from typing import Self
+
+_LONGEST = 100
+"""A name in a message is cut after so many letters."""
 
 
 class XerteError(Exception):
-    """Every error this package raises on purpose; its text is one sentence for the user."""
+    """Every error this package raises on purpose.
+
+    Attributes:
+        code: what went wrong, for programs; one word that never changes.
+        message: what is wrong and where, without a full stop.
+        hint: what to do about it; may be empty.
+        about: what a hint may name: the dataset, the model, the folder.
+    """
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "", code: str = "", **about: str) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.about = message, hint, about
+        if code:
+            self.code = code
+
+    def at(self, place: str) -> Self:
+        """The same error, found there: "question 3", "events.csv, line 7"."""
+        error = type(self).__new__(type(self))
+        error.__dict__.update(self.__dict__)
+        error.message = f"{place}: {self.message}"
+        return error
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.hint}" if self.hint else self.message
 
 
 class InputError(XerteError):
     """The user's input is wrong."""
 
+    code = "bad_input"
+
 
 class BadRowError(InputError):
     """A row of an events file cannot be read."""
+
+    code = "bad_row"
 
     def __init__(self, file: str, line: int, column: str, value: str, problem: str) -> None:
         self.file, self.line, self.column, self.value, self.problem = file, line, column, value, problem
@@ -31,23 +67,33 @@ class BadRowError(InputError):
 class UnknownNameError(InputError):
     """A name that is not in the vocabulary."""
 
+    code = "unknown_name"
+
     def __init__(self, kind: str, name: str, close: Sequence[str] = ()) -> None:
         self.kind, self.name, self.close = kind, name, tuple(close)
-        hint = (
-            f": did you mean {' or '.join(close)}?"
-            if close
-            else f": no {kind} of that name is in this dataset (`xerte data search` finds names)"
-        )
-        super().__init__(f"{name}{hint}")
+        hint = f"did you mean {' or '.join(close)}?" if close else "search for a part of it"
+        super().__init__(f"no {kind} is called {shown(name)}", hint=hint)
 
 
 class DatasetError(XerteError):
     """A dataset on disk cannot be trusted or is not there."""
 
+    code = "bad_dataset"
+
 
 class DownloadError(XerteError):
     """A download did not bring the promised bytes."""
 
+    code = "broken_download"
+
 
 class CheckpointError(XerteError):
     """A saved model cannot be used."""
+
+    code = "bad_model"
+
+
+def shown(name: str) -> str:
+    """A name as a message may hold it: on one line, and not for ever."""
+    plain = "".join(letter if letter.isprintable() else "�" for letter in name[: _LONGEST + 1])
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"

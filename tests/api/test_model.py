@@ -108,7 +108,7 @@ def test_notes(small: Dataset) -> None:
 
 def test_mistakes(small: Dataset) -> None:
     model = Model(Fixed(), small)
-    with pytest.raises(UnknownNameError, match="Anne: did you mean Ann"):
+    with pytest.raises(UnknownNameError, match="no entity is called Anne: did you mean Ann"):
         model.forecast("Anne", "helps", "2024-01-05")
     with pytest.raises(InputError, match="at least 1"):
         model.forecast("Ann", "helps", "2024-01-05", top=0)

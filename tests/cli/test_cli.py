@@ -110,7 +110,9 @@ def test_import_counts_one_as_one_and_notes_what_it_changed(tmp_path: Path) -> N
     lines = ok("data", "import", path, *COLUMNS, "--name", "one").splitlines()
     assert lines[1:3] == ["21 rows read, 1 duplicate left out", "20 facts, 2 entities, 1 relation"]
     assert "note: white space around 1 name was left out" in lines
-    told = "1 row tells the time to the minute, the other 20 to the day: times are counted in minutes, with --unit day"
+    told = (
+        "1 row tells the time to the minute, the other 20 to the day: times are counted in minutes, with the unit day"
+    )
     assert f"note: {told} in days" in lines
     assert "names no single minute" in mistake("forecast", "one", "A", "r", "2024-01-21")
     ok("data", "import", path, *COLUMNS, "--name", "one", "--replace", "--unit", "day")
@@ -270,8 +272,8 @@ def test_forecast_says_what_one_should_know(mine: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("Anne", "visits", "2024-01-10"), "Anne: did you mean Ann?"),
-        (("Ann", "visit", "2024-01-10"), "visit: did you mean visits?"),
+        (("Anne", "visits", "2024-01-10"), "no entity is called Anne: did you mean Ann?"),
+        (("Ann", "visit", "2024-01-10"), "no relation is called visit: did you mean visits?"),
         (("Ann", "visits", "tomorrow"), "'tomorrow' is not a date"),
         (("Ann", "visits", "2024-01-10", "Oman"), "a question has '?' for either"),
         (("?", "visits", "2024-01-10"), "a question has '?' for either"),

@@ -154,7 +154,7 @@ def test_a_transfer_that_keeps_breaking_is_given_up_and_resumed_later(
     with pytest.raises(DownloadError, match=r"train\.txt brought nothing new in 5 tries .* 70000 of \d+ bytes"):
         catalog.get("tiny", mirror=server.base)
     assert (own_home / "downloads/tiny/train.txt.part").stat().st_size == 70_000
-    with pytest.raises(DatasetError, match="tiny is not here yet: run `xerte data get tiny`"):
+    with pytest.raises(DatasetError, match="tiny is not here yet: get it first"):
         catalog.load("tiny")
     server.asked.clear()
     server.breaks = []
@@ -279,7 +279,9 @@ def test_a_folder_of_published_files_is_taken(folder: Path, tiny: Benchmark, tmp
 
 def test_a_folder_that_differs_is_refused(folder: Path, tiny: Benchmark) -> None:
     (folder / "valid.txt").write_text("0\t0\t1\t480000\t-1\n", "utf-8")
-    with pytest.raises(InputError, match=r"given/valid\.txt is not the published file .*xerte data import"):
+    with pytest.raises(
+        InputError, match=r"given/valid\.txt is not the published file .*import it under a name of your own"
+    ):
         catalog.get("tiny", from_folder=folder)
     (folder / "valid.txt").unlink()
     with pytest.raises(InputError, match=r"given has no file valid\.txt: give the folder that holds entity2id\.txt"):
@@ -348,13 +350,13 @@ def test_load_finds_names_and_folders(tmp_path: Path, folder: Path, monkeypatch:
     assert catalog.load("mine").name == "mine", "a kept name comes before a folder"
     assert catalog.load("./mine").name == "decoy"
     assert catalog.load(Path("mine")).name == "decoy"
-    with pytest.raises(DatasetError, match="icews14 is not here yet: run `xerte data get icews14`"):
+    with pytest.raises(DatasetError, match="icews14 is not here yet: get it first"):
         catalog.load("icews14")
     with pytest.raises(InputError, match="no dataset and no folder is called ICEWS14: did you mean icews14"):
         catalog.load("ICEWS14")
     with pytest.raises(InputError, match="called mnie: did you mean mine"):
         catalog.load("mnie")
-    with pytest.raises(InputError, match="called /no/where: see `xerte data list`"):
+    with pytest.raises(InputError, match="called /no/where: known are world"):
         catalog.load("/no/where")
     with pytest.raises(InputError, match="given holds text files, not a prepared dataset"):
         catalog.load(folder)

@@ -374,7 +374,7 @@ def test_few_rows_that_make_the_unit_finer_are_told(
     log = times_of(tmp_path, MONTH_OF_DAYS + odd)
     expected = told and (
         f"{told[0]} the time to the {told[1]}, the other 30 to the day: times are counted in {told[1]}s, "
-        "with --unit day in days"
+        "with the unit day in days"
     )
     assert [finding.text for finding in log.report.findings] == ([expected] if expected else [])
     in_days = times_of(tmp_path, MONTH_OF_DAYS + odd, unit="day")
@@ -386,7 +386,7 @@ def test_few_rows_make_minutes_of_hours(tmp_path: Path) -> None:
     hours = [f"2024-05-01T{hour:02}:00" for hour in range(10, 20)]
     (finding,) = times_of(tmp_path, [*hours, "2024-05-01T20:01"]).report.findings
     assert (finding.kind, finding.count) == ("finer", 1)
-    assert finding.text.endswith("the other 10 to the hour: times are counted in minutes, with --unit hour in hours")
+    assert finding.text.endswith("the other 10 to the hour: times are counted in minutes, with the unit hour in hours")
 
 
 def test_a_format_can_be_forced(tmp_path: Path) -> None:

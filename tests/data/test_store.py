@@ -169,7 +169,7 @@ def test_a_damaged_dataset_is_refused_by_file_and_with_a_remedy(saved: Path, dam
     for reader in (store.open_dataset, store.verify):
         with pytest.raises(DatasetError, match=problem) as caught:
             reader(saved)
-        assert "xerte data get" in str(caught.value)
+        assert "get or import the dataset again" in str(caught.value)
         assert "\n" not in str(caught.value)
 
 

@@ -55,10 +55,10 @@ def test_ids_are_places_in_the_list(names: list[str]) -> None:
 def test_a_name_with_a_slip_is_answered_with_close_names() -> None:
     with pytest.raises(UnknownNameError) as caught:
         PEOPLE.id("Catherine Ashtn")
-    assert str(caught.value) == "Catherine Ashtn: did you mean Catherine Ashton?"
+    assert str(caught.value) == "no entity is called Catherine Ashtn: did you mean Catherine Ashton?"
     assert caught.value.close == ("Catherine Ashton",)
     assert PEOPLE.close("BARACK OBAMA") == ["Barack Obama"]
-    with pytest.raises(UnknownNameError, match="Xyzzy: no entity of that name is in this dataset"):
+    with pytest.raises(UnknownNameError, match="no entity is called Xyzzy: search for a part of it"):
         PEOPLE.id("Xyzzy")
     with pytest.raises(UnknownNameError, match="Xyzzy: no relation of that name"):
         ACTIONS.id("Xyzzy")

@@ -86,7 +86,7 @@ class Runner:
         try:
             resolve(experiment.preset, load(experiment.dataset), experiment.overrides, experiment.model)
         except InputError as error:
-            raise InputError(f"{experiment.name}: {error}") from None
+            raise error.at(experiment.name) from None
 
     def run(self, experiment: Experiment, seed: int, command: str, split: Split = Split.TEST) -> Ran:
         """Trains, then judges the best epoch's weights once on a split, and writes the trace.

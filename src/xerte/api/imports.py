@@ -82,7 +82,9 @@ def import_events(
     """
     taken = catalog.dataset_folder(name)
     if taken.exists() and not replace:
-        raise InputError(f"{name} exists already: choose another name or ask for it to be replaced with --replace")
+        raise InputError(
+            f"{name} exists already", hint="choose another name, or ask for it to be replaced", code="name_taken"
+        )
     if (valid_from is None) != (test_from is None) or (valid_from is not None and fractions is not None):
         raise InputError("split either by fractions, or by both dates: where valid starts and where test starts")
     paths = [path] if isinstance(path, Path) else list(path)

@@ -271,7 +271,7 @@ class Model:
             except InputError as error:
                 if len(asked) == 1:
                     raise
-                raise InputError(f"question {place + 1}: {error}") from None
+                raise error.at(f"question {place + 1}") from None
         turned = np.array([question.subject == UNKNOWN for question in asked], bool)
         table[1] = np.where(turned, data.relations.reciprocal(table[1].astype(np.int32)), table[1])
         subject, relation_id, tick = (torch.from_numpy(row.copy()) for row in table)
@@ -368,7 +368,7 @@ def _questions(questions: Iterable[Asked]) -> list[Question]:
         try:
             asked.append(Question.asked(words))
         except InputError as error:
-            raise InputError(f"question {place}: {error}") from None
+            raise error.at(f"question {place}") from None
     return asked
 
 

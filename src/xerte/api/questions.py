@@ -38,7 +38,7 @@ def read_questions(path: Path) -> list[Question]:
             try:
                 questions.append(Question.of(row))
             except InputError as error:
-                raise InputError(f"{path}, line {line}: {error}") from None
+                raise error.at(f"{path}, line {line}") from None
     except (UnicodeDecodeError, csv.Error, OSError, EOFError, json.JSONDecodeError) as error:
         raise InputError(f"{path} cannot be read as {_kind(path)}: {error}") from None
     if not questions:

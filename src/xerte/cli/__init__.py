@@ -15,6 +15,7 @@ from xerte.cli.experiment import experiment
 from xerte.cli.explain import explain
 from xerte.cli.faithfulness import faithfulness
 from xerte.cli.forecast import forecast
+from xerte.cli.hints import sentence
 from xerte.cli.train import train
 from xerte.errors import XerteError
 
@@ -27,7 +28,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except XerteError as error:
-            typer.echo(f"xerte: {error}", err=True)
+            typer.echo(f"xerte: {sentence(error)}", err=True)
             raise typer.Exit(2) from None
         except BrokenPipeError:
             raise

@@ -14,7 +14,7 @@ from xerte.data.dataset import Dataset
 from xerte.data.folder import FileEntry, file_sha256
 from xerte.data.published import BENCHMARKS, PUBLIC_HOME, Benchmark
 from xerte.data.statistics import statistics_of
-from xerte.errors import DatasetError, InputError
+from xerte.errors import DatasetError, InputError, shown
 from xerte.home import home_folder
 from xerte.storage import MANIFEST, folders_in, lock, recover, remove
 
@@ -151,15 +151,17 @@ def find(name_or_folder: str | Path, home: Path | None = None) -> Path:
     if (folder / MANIFEST).exists():
         return folder
     if name in BENCHMARKS:
-        raise DatasetError(f"{name} is not here yet: run `xerte data get {name}`")
+        raise DatasetError(f"{name} is not here yet", hint="get it first", code="dataset_not_here", name=name)
     if (folder / "train.txt").exists():
-        raise InputError(f"{folder} holds text files, not a prepared dataset: prepare it with `xerte data import`")
+        raise InputError(
+            f"{folder} holds text files, not a prepared dataset", hint="import them first", code="not_imported"
+        )
     if folder.exists():
         return folder  # opening it will say what is wrong with it
     known = [listed.name for listed in list_datasets(home)]
     close = difflib.get_close_matches(name.casefold(), known, n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "see `xerte data list`"
-    raise InputError(f"no dataset and no folder is called {name}: {hint}")
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(known)}"
+    raise InputError(f"no dataset and no folder is called {shown(name)}", hint=hint, code="unknown_dataset")
 
 
 def check_source(files: Mapping[str, FileEntry], folder: Path) -> None:
@@ -170,8 +172,9 @@ def check_source(files: Mapping[str, FileEntry], folder: Path) -> None:
             raise InputError(f"{folder} has no file {file}: give the folder that holds {', '.join(files)}")
         if path.stat().st_size != entry["bytes"] or file_sha256(path) != entry["sha256"]:
             raise InputError(
-                f"{path} is not the published file (its SHA-256 is not {entry['sha256']}): take it under a name of "
-                f"your own with `xerte data import`"
+                f"{path} is not the published file (its SHA-256 is not {entry['sha256']})",
+                hint="import it under a name of your own",
+                code="not_published",
             )
 
 

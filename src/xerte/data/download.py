@@ -60,8 +60,8 @@ def download(
             furthest = max(furthest, arrived)
             if failures >= ATTEMPTS:
                 raise DownloadError(
-                    f"{url} brought nothing new in {failures} tries ({error}), {arrived} of {size} bytes are here: "
-                    f"try again later, it goes on from there, or take the files from a folder with --from"
+                    f"{url} brought nothing new in {failures} tries ({error}), {arrived} of {size} bytes are here",
+                    hint="try again later, it goes on from there, or take the files from a folder",
                 ) from None
             time.sleep(PAUSE_S * 2 ** (failures - 1))
     got = file_sha256(part)
@@ -71,8 +71,8 @@ def download(
     part.unlink()
     if not inherited:
         raise DownloadError(
-            f"{url} brought the wrong bytes (SHA-256 {got} instead of {sha256}): nothing was kept; "
-            f"try again, or take the files from a folder with --from"
+            f"{url} brought the wrong bytes (SHA-256 {got} instead of {sha256}), nothing was kept",
+            hint="try again, or take the files from a folder",
         )
     # The beginning came from an earlier run and may be what is wrong: once more, all of it.
     download(url, target, size, sha256, progress)

@@ -232,7 +232,7 @@ def _findings(ticks: Ids, found: Calendar | None, trimmed: int) -> tuple[Finding
         odd, unit = few
         text = (
             f"{counted(odd, 'row tells', 'rows tell')} the time to the {found.tick}, the other {len(ticks) - odd:,} "
-            f"to the {unit}: times are counted in {found.unit}s, with --unit {unit} in {unit}s"
+            f"to the {unit}: times are counted in {found.unit}s, with the unit {unit} in {unit}s"
         )
         findings.append(Finding("finer", odd, text))
     return tuple(findings)

@@ -17,7 +17,7 @@ from xerte.errors import DatasetError
 from xerte.storage import MANIFEST, recover, write_new
 
 _MANIFEST_LIMIT = 16 << 20
-_REMEDY = "remove the folder and make it again with `xerte data get` or `xerte data import`"
+_REMEDY = "remove the folder, then get or import the dataset again"
 
 
 class FileEntry(TypedDict):
@@ -29,7 +29,7 @@ class FileEntry(TypedDict):
 
 def damaged(path: Path, problem: str) -> DatasetError:
     """The error for a file or folder that cannot be trusted."""
-    return DatasetError(f"{path} {problem}: {_REMEDY}")
+    return DatasetError(f"{path} {problem}", hint=_REMEDY, code="damaged_dataset")
 
 
 # Writing
@@ -82,7 +82,7 @@ def read_manifest(folder: Path, format: str, version: int) -> dict[str, Any]:
     recover(folder)
     path = folder / MANIFEST
     if not folder.is_dir():
-        raise DatasetError(f"there is no folder {folder}: see `xerte data list` for what is here")
+        raise DatasetError(f"there is no folder {folder}", code="unknown_dataset")
     if not path.is_file():
         raise damaged(folder, f"has no {MANIFEST}, so it is no dataset or was never finished")
     try:
@@ -96,7 +96,9 @@ def read_manifest(folder: Path, format: str, version: int) -> dict[str, Any]:
         raise DatasetError(f"{path} describes something else than a {format}: give the folder of a {format}")
     if body.get("version") != version:
         raise DatasetError(
-            f"{path} has version {body.get('version')!r} of the format, this program reads version {version}: {_REMEDY}"
+            f"{path} has version {body.get('version')!r} of the format, this program reads version {version}",
+            hint=_REMEDY,
+            code="damaged_dataset",
         )
     if written != seal(body) or not _well_formed(body.get("files")):
         raise damaged(path, "has changed since it was written")

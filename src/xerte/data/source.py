@@ -98,8 +98,8 @@ class Source:
         close = [folded[match] for match in difflib.get_close_matches(asked.casefold(), folded, n=3, cutoff=0.6)]
         hint = f"did you mean {' or '.join(close)}?" if close else f"its columns are {', '.join(columns)}"
         if len(columns) == 1 and any(mark in columns[0] for mark in ";|\t"):
-            hint += " (name the mark between columns with --delimiter)"
-        raise InputError(f"{self.path} has no column {asked!r}: {hint}")
+            hint += " (name the mark between columns, its delimiter)"
+        raise InputError(f"{self.path} has no column {asked!r}", hint=hint)
 
 
 def find_source(path: Path, format: str | None, delimiter: str | None, quote: str, header: bool) -> Source:

@@ -64,7 +64,9 @@ def _absent(name: str) -> XerteError:
     """Why there is no model of this name: its training was interrupted, it is another folder, or nothing is."""
     folder = Path(name)
     if is_model(folder / "checkpoint"):
-        return CheckpointError(f"training in {folder} was interrupted: the same `xerte train` again finishes it")
+        return CheckpointError(
+            f"training in {folder} was interrupted", hint="the same training again finishes it", code="unfinished_model"
+        )
     if folder.is_dir():
         return CheckpointError(f"{folder} holds no saved model")
     known = {place.name: str(place) for place in models_in(RUNS)} | {
@@ -109,5 +111,11 @@ def _trained(name: str, dataset: Dataset) -> Path:
         folder = run_folder(dataset, preset)
         if found := find_model(folder) or find_model(folder.name):
             return found
-    command = f"xerte train {dataset.name}" + ("" if default_preset(name) == "auto" else f" --model {name}")
-    raise InputError(f"{name} is not trained on {dataset.name} yet: `{command}` does that, or name its folder")
+    raise InputError(
+        f"{name} is not trained on {dataset.name} yet",
+        hint="train it, or name its folder",
+        code="not_trained",
+        dataset=dataset.name,
+        model=name,
+        preset=default_preset(name),
+    )

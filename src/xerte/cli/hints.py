@@ -1,0 +1,32 @@
+"""What to type after an error: the command line's hints, by the error's code."""
+
+from xerte.errors import XerteError
+
+_HINTS = {
+    "broken_download": "try again, it goes on from there, or take the files from a folder with --from",
+    "damaged_dataset": "remove the folder and make it again with `xerte data get` or `xerte data import`",
+    "dataset_not_here": "run `xerte data get {name}`",
+    "name_taken": "choose another name, or replace it with --replace",
+    "not_imported": "prepare it with `xerte data import`",
+    "not_published": "take it under a name of your own with `xerte data import`",
+    "unfinished_model": "the same `xerte train` again finishes it",
+    "unknown_dataset": "see `xerte data list`",
+    "unknown_name": "`xerte data search` finds names",
+}
+
+
+def sentence(error: XerteError) -> str:
+    """The error on one line, with what to type where we know it."""
+    if error.code == "not_trained":
+        hint = _train(error.about)
+    elif error.hint.startswith("did you mean"):  # nothing to type is better than the right name
+        hint = ""
+    else:
+        hint = _HINTS.get(error.code, "")
+    text = f"{error.message}: {hint.format(**error.about)}" if hint else str(error)
+    return " ".join(text.split("\n"))
+
+
+def _train(about: dict[str, str]) -> str:
+    model = "" if about["preset"] == "auto" else f" --model {about['model']}"
+    return f"`xerte train {about['dataset']}{model}` does that, or name its folder"
