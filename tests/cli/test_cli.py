@@ -358,7 +358,7 @@ def test_many_questions_on_the_screen(mine: str, tmp_path: Path) -> None:
         (
             "q.csv",
             "subject,relation,time\nAnn,visits,2024-01-10\nAnne,visits,2024-01-10\n",
-            "question 2: Anne: did you",
+            "question 2: no entity is called Anne: did you",
         ),
         ("q.csv", "subject,relation\nAnn,visits\n", "has no column time"),
         ("q.csv", "subject,relation,time\nAnn,visits,\n", "line 2: no time is given"),

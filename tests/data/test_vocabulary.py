@@ -60,7 +60,7 @@ def test_a_name_with_a_slip_is_answered_with_close_names() -> None:
     assert PEOPLE.close("BARACK OBAMA") == ["Barack Obama"]
     with pytest.raises(UnknownNameError, match="no entity is called Xyzzy: search for a part of it"):
         PEOPLE.id("Xyzzy")
-    with pytest.raises(UnknownNameError, match="Xyzzy: no relation of that name"):
+    with pytest.raises(UnknownNameError, match="no relation is called Xyzzy"):
         ACTIONS.id("Xyzzy")
     assert "Xyzzy" not in PEOPLE
     assert 3 not in PEOPLE
