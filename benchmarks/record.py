@@ -48,7 +48,7 @@ class Machine:
             threads=torch.get_num_threads(),
             load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
             versions=versions(),
-            commit=commit(),
+            commit=commit(Path(__file__).parent),
             when=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 

@@ -79,6 +79,21 @@ def show(
 
 
 @app.command()
+def size(
+    base: Annotated[str, typer.Argument(metavar="COMMIT", help="What the package is compared with.")] = "HEAD",
+    root: Root = ROOT,
+) -> None:
+    """Counts the package's files, lines and public names, now and at a commit.
+
+    \b
+    python -m reports size 80d4c2f
+    """
+    from reports.size import table
+
+    table(root, base).show()
+
+
+@app.command()
 def draw(root: Root = ROOT) -> None:
     """Draws the plots of docs/figures and docs/growth.svg anew (needs matplotlib).
 

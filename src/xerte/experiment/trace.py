@@ -97,8 +97,8 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), "xerte": __version__, **packages}
 
 
-def commit() -> str:
-    """The commit this source is at, "+changes" behind it where files differ from it.
+def commit(*also: Path) -> str:
+    """The commit this source is at, "+changes" behind it where its files, or those in other folders, differ from it.
 
     Where no checkout tracks this source, as a copy of it, the commit is what $XERTE_COMMIT says, or empty.
     """
@@ -116,4 +116,4 @@ def commit() -> str:
     head = ask("rev-parse", "HEAD")
     if not head or not ask("ls-files", "--", Path(__file__).name):
         return told
-    return head + ("+changes" if ask("status", "--porcelain", "--", "..") else "")
+    return head + ("+changes" if ask("status", "--porcelain", "--", "..", *map(str, also)) else "")

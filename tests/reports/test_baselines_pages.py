@@ -18,12 +18,6 @@ from xerte.experiment.trace import Trace
 ROW = {"mrr": 20.0, "hits@1": 10.0, "hits@3": 25.0, "hits@10": 40.0}
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def run(*words: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, list(words))
     return result.exit_code, result.stdout, result.stderr
