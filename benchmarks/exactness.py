@@ -32,7 +32,7 @@ def precisions(model: Model, learning: Learning) -> dict[str, dict[str, float]]:
         for one, (trainer, rows) in trainers.items():
             started = _clock(kind)
             for _ in range(_STEPS[kind]):
-                trainer._step(rows, 1)
+                trainer.step(rows, 1)
             if turn:
                 step[one].append((_clock(kind) - started) / _STEPS[kind])
     for _ in range(3 if kind == "cuda" else 2):

@@ -35,7 +35,8 @@ from xerte.experiment.saved import find_model
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
-from xerte.training.loop import Trainer, TrainingSettings
+from xerte.training.loop import Trainer
+from xerte.training.settings import TrainingSettings
 from xerte.types import Precision, Split
 
 Told = Callable[[str], None]
@@ -110,7 +111,7 @@ def run(
         if told is not None:
             told("floor")
         trainer, rows = _trainer(bench)
-        learned = (trainer.queries[rows], seconds["training step"])
+        learned = (trainer.batches.queries[rows], seconds["training step"])
         floor = floor_of(bench.net, bench.model.history, bench.queries, learned)
         precision = {} if model is None or quick else precisions(bench.model, partial(_trainer, bench))
     return Record(
@@ -143,7 +144,7 @@ def _prepared(name: str, saved: str | None, preset: str | None, device: torch.de
     model = None if saved is None else Model.load(saved, dataset, str(device))
     if model is not None and not isinstance(model.forecaster, XERTE):
         raise InputError(f"{saved} holds {model.name}: the stages that are measured are those of xerte")
-    made_by = None if model is None else model.facts.get("preset")
+    made_by = None if model is None else model.metadata.get("preset")
     if preset is not None and made_by not in (None, preset):
         raise InputError(f"{saved} was trained with the preset {made_by}, not {preset}: leave --preset out")
     settings = resolve(preset or made_by or "paper", dataset)
@@ -277,7 +278,7 @@ def _training_step(bench: Bench) -> Timing:
     trainer, rows = _trainer(bench)
     net, history, _ = _twin_parts(bench)
     net = copy.deepcopy(net)
-    asked, goal = trainer.queries[rows[:8]].to("cpu"), trainer.answer[rows[:8]].tolist()
+    asked, goal = trainer.batches.queries[rows[:8]].to("cpu"), trainer.batches.answer[rows[:8]].tolist()
     turn = itertools.cycle(range(len(goal)))
 
     def one() -> None:
@@ -290,7 +291,7 @@ def _training_step(bench: Bench) -> Timing:
     twin = Twin(one, 1, "one question at a time, forward and backward; no optimiser")
 
     def step() -> Tensor:
-        return trainer._step(rows, 1)
+        return trainer.step(rows, 1)
 
     # In training one step follows another; behind the twin's long one a GPU would have fallen asleep.
     work = "training step", step, len(rows), "questions", twin, bench.device, 8.0
@@ -301,7 +302,7 @@ def _trainer(bench: Bench, precision: Precision = Precision.FLOAT32) -> tuple[Tr
     """A trainer of a copy of the net, and a batch: rows of its questions."""
     training = bench.training.model_copy(update={"precision": precision})
     trainer = Trainer(copy.deepcopy(bench.net).train(), bench.dataset, bench.model.history, training)
-    rows = np.random.default_rng(0).integers(0, len(trainer.queries), bench.training.batch_size)
+    rows = np.random.default_rng(0).integers(0, len(trainer.batches.queries), bench.training.batch_size)
     return trainer, torch.from_numpy(rows).to(bench.device)
 
 

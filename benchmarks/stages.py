@@ -125,10 +125,10 @@ def _epochs(models: dict[str, Model]) -> dict[str, dict[int, float]]:
     for size in 3 * EPOCHS:
         for name, model in models.items():
             trainer = _trainer(model)
-            order = torch.from_numpy(np.random.default_rng(0).permutation(len(trainer.queries))[:size])
+            order = torch.from_numpy(np.random.default_rng(0).permutation(len(trainer.batches.queries))[:size])
             before = process_time()
             for rows in torch.split(order, trainer.settings.batch_size):
-                trainer._step(rows, 1)
+                trainer.step(rows, 1)
             found[name][size] = min(process_time() - before, found[name].get(size, torch.inf))
     return found
 
@@ -139,7 +139,7 @@ def _trainer(model: Model) -> Trainer:
     assert isinstance(net, XERTE)
     start = int(dataset.split(Split.TRAIN).time[-max(EPOCHS)])
     trainer = Trainer(copy.deepcopy(net), dataset, model.history, resolve("paper", dataset, {"start": start}).training)
-    begin(trainer.optimiser)
+    begin(trainer.step.optimiser)
     return trainer
 
 

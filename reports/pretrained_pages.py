@@ -4,14 +4,14 @@ from pathlib import Path
 
 from reports.published import HEADINGS, METRICS
 from reports.table import Block, Table
-from xerte.training.checkpoint import STATE, read_facts
+from xerte.training.checkpoint import STATE, read_metadata
 
 
 def table(root: Path) -> list[Block]:
     """What each scores as trained and as packed: percent, time-aware; the difference; the size of its weights."""
     rows: list[tuple[str, ...]] = []
     for state in sorted((root / "pretrained").glob(f"*/{STATE}")):
-        kept = read_facts(state.parent)["packed"]
+        kept = read_metadata(state.parent)["packed"]
         trained, packed = ([kept[when][name] for name in METRICS] for when in ("trained", "packed"))
         gaps = [f"{after - before:+.3f}" for before, after in zip(trained, packed, strict=True)]
         rows += [

@@ -13,7 +13,7 @@ from reports.table import Block, Table
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
 from xerte.settings import ModelSettings
-from xerte.training.loop import TrainingSettings
+from xerte.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from typer import Typer

@@ -18,7 +18,7 @@ from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.sampler import Sampling
 from xerte.model import XERTE
 from xerte.nn.layers import Layer
-from xerte.nn.loss import Loss, Mean
+from xerte.nn.loss import LossFunction, Mean
 from xerte.nn.propagation import Aggregation, pass_messages
 from xerte.segment import segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
@@ -203,22 +203,22 @@ def test_loss_is_that_of_the_twin(self_loop: bool) -> None:
     expected = twin.loss(pair for of_query in pairs for pair in of_query).item()
     expected_by_query = sum(twin.loss(of_query).item() for of_query in pairs if of_query) / len(pairs)
     answer = torch.tensor(case.answers)
-    assert case.model.loss(case.history, case.queries, answer, 4).item() == pytest.approx(expected)
+    assert case.model.loss(case.history, case.queries, answer, 4).mean.item() == pytest.approx(expected)
     loss = by_query.model.loss(by_query.history, by_query.queries, answer, 4)
-    assert loss.item() == pytest.approx(expected_by_query)
+    assert loss.mean.item() == pytest.approx(expected_by_query)
 
 
-@pytest.mark.parametrize("switches", [{"loss_mean": mean} for mean in Mean] + [{"loss": Loss.NLL}])
+@pytest.mark.parametrize("switches", [{"loss_mean": mean} for mean in Mean] + [{"loss": LossFunction.NLL}])
 def test_where_nothing_is_reached_nothing_is_lost(switches: dict[str, object]) -> None:
     case = make_case(settings_with(self_loop=False, **switches), 4)
     before_any_history = Queries.at(*torch.tensor([[0, 1], [2, 0], [0, 0]]))
-    loss = case.model.loss(case.history, before_any_history, torch.tensor([3, 3]), 4)
+    loss = case.model.loss(case.history, before_any_history, torch.tensor([3, 3]), 4).mean
     assert loss.item() == 0
     for gradient in torch.autograd.grad(loss, list(case.model.parameters()), materialize_grads=True):
         assert not gradient.any()
 
 
-@pytest.mark.parametrize("switches", [{"loss_mean": mean} for mean in Mean] + [{"loss": Loss.NLL}])
+@pytest.mark.parametrize("switches", [{"loss_mean": mean} for mean in Mean] + [{"loss": LossFunction.NLL}])
 def test_attention_too_small_for_a_number_still_has_gradients(switches: dict[str, object]) -> None:
     """Steep attention without self-loops may leave a query with a sum of 1e-41, by which nothing can be divided."""
     least = []
@@ -235,7 +235,7 @@ def test_attention_too_small_for_a_number_still_has_gradients(switches: dict[str
             with torch.no_grad():
                 for layer in case.model.layers:
                     layer.attention.W_sub.mul_(8)  # type: ignore[union-attr,operator]
-            loss = case.model.loss(case.history, case.queries, torch.tensor(case.answers), seed)
+            loss = case.model.loss(case.history, case.queries, torch.tensor(case.answers), seed).mean
             found = torch.autograd.grad(loss, list(case.model.parameters()), materialize_grads=True)
             assert all(bool(gradient.isfinite().all()) for gradient in found)
     assert min(least) < 1e-38
@@ -338,12 +338,12 @@ def test_fixed_sizes_are_fixed() -> None:
     """Nothing is read off a tensor on the host: the loss and its gradient are traced without any data."""
     case = make_case(settings_with(same_relation=2), 6, torch.float32, latest=T - 1)
     answer, seed = torch.tensor(case.answers), torch.tensor(6)
-    real = case.model.fixed_loss(case.history, case.queries, answer, seed)  # makes what is made once
+    real = case.model.fixed_loss(case.history, case.queries, answer, seed).mean  # makes what is made once
 
     def of(subject: Tensor, relation: Tensor, time: Tensor) -> Tensor:
-        return case.model.fixed_loss(case.history, Queries.at(subject, relation, time), answer, seed)
+        return case.model.fixed_loss(case.history, Queries.at(subject, relation, time), answer, seed).mean
 
     columns = (case.queries.subject, case.queries.relation, case.queries.time)
     assert recorded(of, *columns)(*columns).item() == pytest.approx(real.item())
     with pytest.raises(AssertionError):
-        recorded(lambda *c: case.model.loss(case.history, Queries.at(*c), answer, 6), *columns)
+        recorded(lambda *c: case.model.loss(case.history, Queries.at(*c), answer, 6).mean, *columns)

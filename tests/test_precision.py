@@ -18,10 +18,11 @@ from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import evaluate
 from xerte.experiment.trace import Trace
-from xerte.forecaster import Queries, Scores
+from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.precision import now, products, wide
-from xerte.training.loop import Trainer, TrainingSettings
+from xerte.training.loop import Trainer
+from xerte.training.settings import TrainingSettings
 from xerte.types import Precision, Split
 
 ROOT = Path(__file__).parents[1]
@@ -116,7 +117,7 @@ def test_training_follows_the_setting(small: Dataset) -> None:
     assert (exact - rounded).abs().mean() < 0.01
 
 
-class Watched(torch.nn.Module):
+class Watched(Learner):
     """A learner that remembers how matrices were multiplied whenever it was asked or taught."""
 
     name = "watched"
@@ -132,11 +133,11 @@ class Watched(torch.nn.Module):
         scores = torch.arange(len(self.weight)).expand(len(queries), -1).float()
         return Scores.ranking(scores, torch.ones_like(scores, dtype=torch.bool))
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Loss:
         assert len(queries) == len(answer)
         assert seed
         self.taught.append(now(history.device))
-        return self.weight.sum()
+        return Loss.of(self.weight)
 
 
 EXACT, ROUNDED = (None,), (torch.bfloat16,)
@@ -160,7 +161,7 @@ def test_training_rounds_in_steps_and_validates_exactly(small: Dataset) -> None:
     settings = TrainingSettings(epochs=2, batch_size=64, start=0, precision=Precision.BF16)
     trainer = Trainer(model, small, index(small), settings)
     trainer.run()
-    assert model.taught == [ROUNDED] * 2 * trainer.steps
+    assert model.taught == [ROUNDED] * 2 * len(trainer.batches)
     assert set(model.asked) == {EXACT}
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from xerte.data.facts import Facts
 from xerte.graph.evidence import Evidence as Evidence
@@ -176,3 +176,64 @@ class Forecaster(Protocol):
     def forecast(self, history: "TemporalIndex", queries: Queries) -> Scores:
         """Scores every entity as the answer of every question, reading only facts before each `known_before`."""
         ...
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What training makes small, as a sum and what it is divided by, so that a batch can be split over processes.
+
+    Σ sum / Σ count over the parts of a batch is the mean of the whole batch.
+
+    Attributes:
+        sum: float, differentiable in the parameters; [].
+        count: of what was summed over; [].
+    """
+
+    sum: Tensor
+    count: Tensor
+
+    @staticmethod
+    def of(each: Tensor) -> "Loss":
+        """The loss of questions that count alike, from the loss of each; [Q]."""
+        return Loss(each.sum(), each.new_full((), len(each)))
+
+    @property
+    def mean(self) -> Tensor:
+        """sum / count; 0 where there was nothing to learn from."""
+        return self.sum / self.count.clamp(min=1)
+
+
+class Learner(nn.Module):
+    """A forecaster with parameters. A subclass overrides `forecast` and `loss`, and what else it can do.
+
+    All parameters and buffers are floating-point: a learner is also built on the device "meta", to be given saved
+    weights.
+
+    Attributes:
+        name: what users type.
+        replayable: whether it has a `fixed_loss`.
+        by_time: whether questions of one time share much of the work, so that batches should hold few times.
+        settings: a frozen pydantic model that forbids extras.
+        seed: of whatever it draws.
+    """
+
+    name: ClassVar[str]
+    replayable: ClassVar[bool] = False
+    by_time: ClassVar[bool] = False
+    settings: Any
+    seed: int
+
+    def forecast(self, history: "TemporalIndex", queries: Queries) -> Scores:
+        """As every forecaster's."""
+        raise NotImplementedError
+
+    def pretrain(self, history: "TemporalIndex") -> None:
+        """Learns what must be learned before the first `loss`; a second call changes nothing."""
+
+    def loss(self, history: "TemporalIndex", queries: Queries, answer: Tensor, seed: int) -> Loss:
+        """How wrong it is about questions whose answers [Q] are known; draws follow from the seed and the content."""
+        raise NotImplementedError
+
+    def fixed_loss(self, history: "TemporalIndex", queries: Queries, answer: Tensor, seed: Tensor) -> Loss:
+        """The same loss, every size following from Q and no decision taken on the host: a CUDA graph can replay it."""
+        raise NotImplementedError

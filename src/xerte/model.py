@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from xerte import precision
 from xerte.errors import InputError
-from xerte.forecaster import Part, Queries, Scores
+from xerte.forecaster import Learner, Loss, Part, Queries, Scores
 from xerte.graph.growth import NOBODY, Growth, Sampled, Slots, Step
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
@@ -21,7 +21,7 @@ from xerte.nn.attention import AttentionTables, EdgeRows
 from xerte.nn.encoding import EncodedParts, NodeEncoding
 from xerte.nn.initial import xavier_normal
 from xerte.nn.layers import KnownClocks, Layer, Prepared, fresh_vectors, prepare
-from xerte.nn.loss import Loss, binary_cross_entropy, negative_log_likelihood
+from xerte.nn.loss import LossFunction, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
 from xerte.segment import LEAST, segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
@@ -29,7 +29,7 @@ from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Upd
 _LOW = 0xFFFFFFFF
 
 
-class XERTE(nn.Module):
+class XERTE(Learner):
     """Forecasts (e_q, p_q, ?, t_q) by attention over an inference graph grown backwards in time.
 
     Args:
@@ -40,6 +40,8 @@ class XERTE(nn.Module):
     """
 
     name = "xerte"
+    replayable = True
+    settings: ModelSettings
     offered: Tensor
     """[2R, m]: for every relation of a query, those whose latest edges are offered beside the sample; itself first."""
 
@@ -77,15 +79,15 @@ class XERTE(nn.Module):
 
     def loss(
         self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int | Tensor, fixed: bool = False
-    ) -> Tensor:
+    ) -> Loss:
         """What training makes small, for queries whose answers are known."""
         growth, s = self.grow(history, queries, seed, fixed), self.settings
         final = growth.score, growth.entity, growth.there
-        if s.loss is Loss.NLL:
-            return negative_log_likelihood(*final, answer)
-        return binary_cross_entropy(*final, answer, s.loss_mean)
+        if s.loss is LossFunction.NLL:
+            return Loss(*negative_log_likelihood(*final, answer))
+        return Loss(*binary_cross_entropy(*final, answer, s.loss_mean))
 
-    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Tensor:
+    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Loss:
         """The same, with every size fixed, so that a CUDA graph can replay it."""
         return self.loss(history, queries, answer, seed, fixed=True)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from xerte.graph.sampler import Sampling
-from xerte.nn.loss import Loss, Mean
+from xerte.nn.loss import LossFunction, Mean
 from xerte.nn.propagation import Aggregation
 
 
@@ -80,7 +80,7 @@ class ModelSettings(BaseModel):
     relation_activation: bool = Field(default=True, description="relations pass LeakyReLU too")
     clock: Clock = Clock.RELATIVE
     time_factor: bool = Field(default=False, description="√(1/d) before the cosines")
-    loss: Loss = Loss.BCE
+    loss: LossFunction = LossFunction.BCE
     loss_mean: Mean = Mean.BATCH
 
     @field_validator("related", mode="before")

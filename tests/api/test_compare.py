@@ -11,12 +11,11 @@ from typer.testing import CliRunner
 from test_contract import small_dataset
 from xerte import api
 from xerte.api.compare import compare
-from xerte.baselines.frame import Frame
 from xerte.cli import app
+from xerte.data.frame import Frame
 from xerte.errors import CheckpointError
 from xerte.experiment.trace import Trace
-from xerte.graph.index import TemporalIndex
-from xerte.training.loop import Trainer, TrainingSettings
+from xerte.training.batches import Batches
 
 ROW = {"mrr": 20.0, "hits@1": 10.0, "hits@3": 25.0, "hits@10": 40.0}
 
@@ -81,29 +80,19 @@ def test_a_saved_model_brings_its_times_along(tmp_path: Path) -> None:
 # Batches by time
 
 
-class Nobody(torch.nn.Module):
-    by_time = True
-    name = "nobody"
-
-
 def test_batches_by_time_hold_whole_times_in_a_random_order() -> None:
     data = small_dataset()
-    history = TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
-    model = Nobody()
-    model.register_parameter("weight", torch.nn.Parameter(torch.zeros(1)))
-    trainer = Trainer(model, data, history, TrainingSettings(start=0), seed=4)
-    orders = [trainer._order(epoch) for epoch in (0, 0, 1)]
+    plain, batches = (Batches(data, 0, 128, by_time, torch.device("cpu")) for by_time in (False, True))
+    orders = [batches.order(4, epoch) for epoch in (0, 0, 1)]
     assert torch.equal(orders[0], orders[1])
     assert not torch.equal(orders[0], orders[2])
     for order in orders:
-        assert sorted(order.tolist()) == list(range(len(trainer.queries)))
-        times = trainer.queries.time[order].numpy()
+        assert sorted(order.tolist()) == list(range(len(batches.queries)))
+        times = batches.queries.time[order].numpy()
         changes = np.flatnonzero(np.diff(times))
         assert len(changes) + 1 == len(np.unique(times))
         assert (np.diff(times) < 0).any()
-    model.by_time = False
-    plain = trainer._order(0)
-    assert plain.tolist() == np.random.default_rng([4, 0]).permutation(len(trainer.queries)).tolist()
+    assert plain.order(4, 0).tolist() == np.random.default_rng([4, 0]).permutation(len(plain.queries)).tolist()
 
 
 # Side by side

@@ -19,7 +19,7 @@ from xerte.errors import InputError
 from xerte.experiment import saved
 from xerte.experiment.definition import Experiment, read_experiment
 from xerte.experiment.trace import Trace
-from xerte.training.checkpoint import read_facts, read_tensors
+from xerte.training.checkpoint import read_metadata, read_tensors
 from xerte.training.loop import Trainer
 from xerte.types import Split
 
@@ -44,7 +44,7 @@ def call(*words: str | Path) -> Result:
 
 
 def weights(folder: Path) -> str:
-    digest: str = read_facts(folder)["files"]["weights"]["sha256"]
+    digest: str = read_metadata(folder)["files"]["weights"]["sha256"]
     return digest
 
 
@@ -187,7 +187,7 @@ def test_a_packed_model_is_half_as_large_and_known_by_its_name(
         precise = name in ("encoding.time.frequency", "encoding.time.phase")
         assert value.dtype is (torch.float32 if precise else torch.float16), name
         assert torch.equal(value, whole[name].to(value.dtype)), name
-    assert read_facts(here / "pretrained" / "small")["packed"] == told
+    assert read_metadata(here / "pretrained" / "small")["packed"] == told
     assert told["bytes"] == next((here / "pretrained" / "small").glob("*.safetensors")).stat().st_size
     packed = Model.load("small")
     assert packed.dataset.name == "world"
@@ -254,7 +254,7 @@ def test_the_models_that_come_with_a_clone_answer_as_when_they_were_packed(name:
         pytest.skip(f"pretrained/{name} is not in this clone")
     dataset = name.partition("-")[0]
     catalog.get(dataset, from_folder=benchmarks / dataset)
-    packed = read_facts(PRETRAINED / name)["packed"]
+    packed = read_metadata(PRETRAINED / name)["packed"]
     assert packed["packed"] == pytest.approx(packed["trained"], abs=0.1)
     assert packed["slice_facts"] == 250
     # Rounding differs from machine to machine: of the 500 questions one may cross a line, which is 0.2 points of Hits.

@@ -28,7 +28,7 @@ from xerte.errors import CheckpointError, InputError, UnknownNameError
 from xerte.experiment import trace as trace_module
 from xerte.experiment.opening import make
 from xerte.experiment.registry import MODELS
-from xerte.experiment.saved import facts_of
+from xerte.experiment.saved import metadata_of
 from xerte.experiment.trace import FORMAT, Trace, commit
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
@@ -345,7 +345,7 @@ def untrained(dataset: Dataset) -> Model:
     torch.manual_seed(0)
     chosen = ModelSettings(dims=(8, 8, 8), static_dim=8, time_dim=8)
     model = XERTE(chosen, dataset.num_entities, dataset.num_relations)
-    return Model(model, dataset, facts=facts_of(model, dataset))
+    return Model(model, dataset, metadata=metadata_of(model, dataset))
 
 
 def test_a_graph_without_facts_gives_no_answer(small: Dataset) -> None:

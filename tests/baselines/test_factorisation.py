@@ -17,8 +17,7 @@ from xerte.baselines.complex import ComplEx
 from xerte.baselines.dates import civil
 from xerte.baselines.de_simple import DESimplE, DESimplESettings
 from xerte.baselines.distmult import DistMult
-from xerte.baselines.factorisation import Factorisation, FactorSettings, Loss, dropped, one_vs_all
-from xerte.baselines.frame import MOST_STEPS, Frame
+from xerte.baselines.factorisation import Factorisation, FactorSettings, LossFunction, dropped, one_vs_all
 from xerte.baselines.times import UnseenTimes, rows_at
 from xerte.baselines.tntcomplex import TNTComplEx, TNTComplExSettings
 from xerte.baselines.tokens import TADistMult, TATransE, TokenReader, tokens
@@ -26,6 +25,7 @@ from xerte.baselines.transe import Distance, TransE, TranslationSettings
 from xerte.baselines.ttranse import TTransE, TTransESettings
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.facts import Facts
+from xerte.data.frame import MOST_STEPS, Frame
 from xerte.data.published import BENCHMARKS
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
@@ -279,8 +279,8 @@ def test_scores_against_a_slow_twin(number: int) -> None:
 def test_losses_by_hand() -> None:
     """Scores 0 and log 3, the second right: bce = log 2 + log 4 - log 3; softmax = log 4 - log 3."""
     both, right = torch.tensor([[0.0, math.log(3)]]), torch.tensor([1])
-    assert float(one_vs_all(both, right, Loss.BCE)) == pytest.approx(math.log(8 / 3))
-    assert float(one_vs_all(both, right, Loss.SOFTMAX)) == pytest.approx(math.log(4 / 3))
+    assert float(one_vs_all(both, right, LossFunction.BCE)) == pytest.approx(math.log(8 / 3))
+    assert float(one_vs_all(both, right, LossFunction.SOFTMAX)) == pytest.approx(math.log(4 / 3))
 
 
 @given(st.lists(st.floats(-20, 20), min_size=2, max_size=6), st.integers(0, 1))
@@ -288,22 +288,22 @@ def test_bce_against_torch(values: list[float], right: int) -> None:
     logits, goal = torch.tensor([values], dtype=torch.float64), torch.zeros(1, len(values), dtype=torch.float64)
     goal[0, right] = 1
     theirs = nn.functional.binary_cross_entropy_with_logits(logits, goal, reduction="sum")
-    assert float(one_vs_all(logits, torch.tensor([right]), Loss.BCE)) == pytest.approx(float(theirs), abs=1e-9)
+    assert float(one_vs_all(logits, torch.tensor([right]), LossFunction.BCE)) == pytest.approx(float(theirs), abs=1e-9)
 
 
 def test_the_loss_is_the_mean_over_questions_with_offset_and_penalty_by_hand() -> None:
     """e = 1, 2, 0, 0, r = 3: 1·3·2 = 6 for the answer e1; n3 adds 0.5 (1 + 27 + 8) = 18."""
-    model = DistMult(FactorSettings(dim=1, n3=0.5, loss=Loss.SOFTMAX), FRAME).double()
+    model = DistMult(FactorSettings(dim=1, n3=0.5, loss=LossFunction.SOFTMAX), FRAME).double()
     assert model.offset.item() == pytest.approx(-math.log(E))
     with given_tables(model, entity=[[1], [2]], relation=[[3]]):
-        loss = model.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0)
+        loss = model.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0).mean
         softmax = math.log(math.exp(3) + math.exp(6) + 2) - 6
         assert float(loss) == pytest.approx(softmax + 18)
         binary = DistMult(FactorSettings(dim=1), FRAME).double()
         with given_tables(binary, entity=[[1], [2]], relation=[[3]]):
             logits = [x - math.log(E) for x in (3.0, 6.0, 0.0, 0.0)]
             expected = sum(math.log1p(math.exp(x)) for x in logits) - logits[1]
-            assert float(binary.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0)) == pytest.approx(expected)
+            assert float(binary.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0).mean) == pytest.approx(expected)
 
 
 def test_de_simples_penalty_by_hand() -> None:
@@ -313,7 +313,7 @@ def test_de_simples_penalty_by_hand() -> None:
     losses = []
     for model in (plain, penalised):
         with given_tables(model, **tables):
-            losses.append(float(model.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0)))
+            losses.append(float(model.loss(NOTHING, ask(0, 0, 1), torch.tensor([1]), 0).mean))
     assert losses[1] - losses[0] == pytest.approx(45 / 2)
 
 

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 import reference
-from xerte.baselines.frame import Frame
 from xerte.baselines.re_net import RENet, RENetSettings, imagine
 from xerte.baselines.re_net.aggregation import Aggregator, Convolution, Dropout, last_state
 from xerte.baselines.re_net.snapshots import Snapshots
@@ -22,11 +21,13 @@ from xerte.baselines.re_net.state import GlobalState
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
+from xerte.data.frame import Frame
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import InputError
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
-from xerte.training.loop import Trainer, TrainingSettings
+from xerte.training.loop import Trainer
+from xerte.training.settings import TrainingSettings
 
 Question = tuple[int, int, int]
 E, R = 5, 2
@@ -222,7 +223,7 @@ LATER = [(1, 0, 2, 5), (4, 1, 3, 6)]
 def test_the_loss_is_the_answers_and_a_part_of_the_relations() -> None:
     re_net, history = model(dropout=0.0, relation_weight=0.25), index(HISTORY)
     asked, answer = [(0, 0, 4), (2, 3, 3)], [1, 4]
-    loss = re_net.loss(history, ask(*asked), torch.tensor(answer), seed=0)
+    loss = re_net.loss(history, ask(*asked), torch.tensor(answer), seed=0).mean
     expected = 0.0
     for question, right in zip(asked, answer, strict=True):
         logits, told = (torch.tensor(values).log_softmax(0) for values in twin(re_net, HISTORY, question))
@@ -238,23 +239,26 @@ def test_the_loss_is_the_answers_and_a_part_of_the_relations() -> None:
 def test_with_a_shared_decoder_whom_training_never_meets_is_no_wrong_answer() -> None:
     re_net = model(dropout=0.0, relation_weight=0.0, decoder="shared")
     facts = [*HISTORY[:4], *LATER]  # 4 takes part in nothing until training is over
-    loss = re_net.loss(index(facts), ask((0, 0, 4)), torch.tensor([1]), seed=0)
+    loss = re_net.loss(index(facts), ask((0, 0, 4)), torch.tensor([1]), seed=0).mean
     logits = twin(re_net, facts, (0, 0, 4))[0]
     assert loss.item() == pytest.approx(-float(torch.tensor(logits[:4]).log_softmax(0)[1]), rel=1e-6)
 
 
 def test_dropout_follows_from_the_seed_and_the_content() -> None:
-    values = torch.ones(20000)
-    thinned = Dropout.seeded(0.25, 7, values.device)(values)
-    assert sorted(set(thinned.tolist())) == pytest.approx([0, 4 / 3])
+    values, about = torch.ones(200, 100), torch.arange(200)
+    thinned = Dropout(0.25, 7)(values, 1, about)
+    assert sorted(set(thinned.flatten().tolist())) == pytest.approx([0, 4 / 3])
     assert thinned.mean().item() == pytest.approx(1, abs=0.02)
-    assert Dropout(0.25)(values) is values
+    assert torch.equal(Dropout(0.25, 7)(values[50:60], 1, about[50:60]), thinned[50:60])
+    for other in (Dropout(0.25, 8)(values, 1, about), Dropout(0.25, 7)(values, 2, about), thinned[1:]):
+        assert not torch.equal(other[:100], thinned[:100])
+    assert Dropout()(values, 1, about) is values
 
     re_net, history, answer = model(dropout=0.5), index(HISTORY), torch.tensor([1])
 
     def loss(question: Question, seed: int) -> float:
         torch.rand(3)  # torch's own random state is of no importance
-        return re_net.loss(history, ask(question), answer, seed).item()
+        return re_net.loss(history, ask(question), answer, seed).mean.item()
 
     assert loss((0, 0, 4), 1) == loss((0, 0, 4), 1)
     assert loss((0, 0, 4), 1) != loss((0, 0, 4), 2)
@@ -264,7 +268,7 @@ def test_dropout_follows_from_the_seed_and_the_content() -> None:
 def test_the_graphs_state_is_learned_once_and_from_training_alone() -> None:
     def learned(facts: list[reference.Fact]) -> RENet:
         re_net = model()
-        re_net.loss(index(facts), ask((0, 0, 4)), torch.tensor([1]), seed=0)
+        re_net.pretrain(index(facts))
         return re_net
 
     one, other = learned(HISTORY + LATER), learned([*HISTORY, (0, 1, 0, 4), (0, 1, 0, 5)])
@@ -273,7 +277,7 @@ def test_the_graphs_state_is_learned_once_and_from_training_alone() -> None:
         assert torch.equal(value, other.global_state.state_dict()[name]), name
         assert not torch.equal(value, untrained[name]), name
     before = {name: value.clone() for name, value in one.global_state.state_dict().items()}
-    one.loss(index(HISTORY), ask((0, 0, 4)), torch.tensor([1]), seed=1)
+    one.pretrain(index(HISTORY))
     assert all(torch.equal(value, before[name]) for name, value in one.global_state.state_dict().items())
 
 
@@ -306,7 +310,7 @@ def test_states_first_asked_for_in_a_forecast_serve_training() -> None:
     re_net.global_state.trained.fill_(1.0)
     with torch.inference_mode():
         re_net.forecast(history, ask((0, 0, 4)))
-    re_net.loss(history, ask((0, 0, 4)), torch.tensor([1]), seed=0).backward()  # type: ignore[no-untyped-call]
+    re_net.loss(history, ask((0, 0, 4)), torch.tensor([1]), seed=0).mean.backward()  # type: ignore[no-untyped-call]
     assert re_net.entity.grad is not None
 
 

@@ -22,7 +22,7 @@ from xerte.errors import CheckpointError, InputError
 from xerte.experiment import saved
 from xerte.experiment.trace import Trace
 from xerte.experiment.train import Progress
-from xerte.training.checkpoint import read_facts
+from xerte.training.checkpoint import read_metadata
 from xerte.training.loop import Trainer
 
 TINY = [
@@ -138,7 +138,7 @@ def test_interrupted_the_same_command_goes_on(mine: str, tmp_path: Path, monkeyp
     text = ok(*command)
     assert "epoch 1" not in text
     assert "epoch 2: " in text
-    weights = [read_facts(tmp_path / name)["files"]["weights"]["sha256"] for name in ("whole", "model")]
+    weights = [read_metadata(tmp_path / name)["files"]["weights"]["sha256"] for name in ("whole", "model")]
     assert weights[0] == weights[1]
     assert "holds this training, finished before: remove it to train anew" in ok(*command)
     again = json.loads(ok(*command, "--json"))
@@ -153,7 +153,7 @@ def test_another_training_in_the_folder_is_refused(mine: str, trained: Path) -> 
 def test_evaluate_and_forecast_take_the_folder(mine: str, trained: Path) -> None:
     body = json.loads(ok("evaluate", mine, "--model", trained, "--split", "valid", "--device", "cpu", "--json"))
     assert body["model"] == "xerte"
-    epochs = read_facts(trained)["epochs"]
+    epochs = read_metadata(trained)["epochs"]
     assert body["metrics"]["time-aware"]["mrr"] == max(epoch["valid"]["mrr"] for epoch in epochs)  # the best was kept
     answer = json.loads(ok("forecast", mine, "Ann", "visits", "60", "--model", trained, "--device", "cpu", "--json"))
     assert answer["model"] == "xerte"

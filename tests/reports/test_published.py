@@ -25,7 +25,7 @@ from xerte.experiment.preset import PRESETS, resolve
 from xerte.experiment.registry import MODELS
 from xerte.experiment.trace import Trace
 from xerte.settings import ModelSettings
-from xerte.training.loop import TrainingSettings
+from xerte.training.settings import TrainingSettings
 
 ROOT = Path(__file__).parents[2]
 ALL = experiments(ROOT)

@@ -28,7 +28,7 @@ import torch
 from xerte.data.dataset import Dataset
 from xerte.data.world import generate
 from xerte.experiment.train import train
-from xerte.training.checkpoint import has_state, read_facts, read_tensors
+from xerte.training.checkpoint import has_state, read_metadata, read_tensors
 
 INSTANTS = ["write"] * 3 + ["fsync"] * 2 + ["replace"] * 3 + ["replaced"] * 2 + ["unlink"] * 2 + ["wait"] * 8
 SETTINGS: dict[str, Any] = {
@@ -138,18 +138,18 @@ def check_whole(folder: Path) -> str:
     """Reads every state there is; says where training stands."""
     for state in (folder, folder / "checkpoint"):
         if has_state(state):
-            for part in read_facts(state)["files"]:
+            for part in read_metadata(state)["files"]:
                 read_tensors(state, part)
     if has_state(folder):
         return "finished"
     if not has_state(folder / "checkpoint"):
         return "nothing"
-    place = read_facts(folder / "checkpoint")["place"]
+    place = read_metadata(folder / "checkpoint")["place"]
     return f"epoch {len(place['epochs'])}, step {place['step']}"
 
 
 def digest(folder: Path) -> str:
-    return str(read_facts(folder)["files"]["weights"]["sha256"])
+    return str(read_metadata(folder)["files"]["weights"]["sha256"])
 
 
 def main(folder: Path, seed: int) -> None:

@@ -27,14 +27,14 @@ from xerte.errors import CheckpointError, XerteError
 from xerte.experiment.saved import load_model
 from xerte.experiment.train import train
 from xerte.training import checkpoint
-from xerte.training.checkpoint import FORMAT, STATE, read_facts, read_tensors, remove_state, write_state
+from xerte.training.checkpoint import FORMAT, STATE, read_metadata, read_tensors, remove_state, write_state
 
 TENSORS = {"weights": {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor(1.5)}, "best": {}}
 OTHER = {"weights": {"a": torch.zeros(2, 3), "b": torch.tensor(-1.0)}, "best": {"a": torch.ones(1)}}
 
 
 def weights_file(folder: Path) -> Path:
-    return folder / str(read_facts(folder)["files"]["weights"]["file"])
+    return folder / str(read_metadata(folder)["files"]["weights"]["file"])
 
 
 def refused(folder: Path, read: Callable[[], object]) -> str:
@@ -54,7 +54,7 @@ def refused(folder: Path, read: Callable[[], object]) -> str:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     odd = {"weights": {"turned": torch.arange(6.0).view(2, 3).T, "none": torch.zeros(0, 4), "ö.ß": torch.ones(1)}}
     write_state(tmp_path / "new" / "folder", odd, {"seed": 3, "lr": 0.1 + 0.2, "name": "Zoë"})
-    facts = read_facts(tmp_path / "new" / "folder")
+    facts = read_metadata(tmp_path / "new" / "folder")
     assert (facts["format"], facts["seed"], facts["lr"], facts["name"]) == (FORMAT, 3, 0.1 + 0.2, "Zoë")
     tensors = read_tensors(tmp_path / "new" / "folder", "weights")
     assert tensors.keys() == odd["weights"].keys()
@@ -72,7 +72,7 @@ def test_a_new_state_replaces_the_old_and_its_files_but_nobody_elses(tmp_path: P
     write_state(tmp_path, OTHER, {})
     (tmp_path / f"{STATE}.123.part").write_text("left by one that was killed")
     write_state(tmp_path, TENSORS, {})
-    named = {entry["file"] for entry in read_facts(tmp_path)["files"].values()}
+    named = {entry["file"] for entry in read_metadata(tmp_path)["files"].values()}
     assert {path.name for path in tmp_path.iterdir()} == {STATE, "film.part", "weights.safetensors", *named}
 
 
@@ -113,7 +113,7 @@ def test_stopped_at_any_call_the_state_is_the_old_or_the_new(
                 finished = True
             except Stop:
                 finished = False
-        number = read_facts(folder)["number"]
+        number = read_metadata(folder)["number"]
         expected = TENSORS if number == 1 else OTHER
         assert torch.equal(read_tensors(folder, "weights")["a"], expected["weights"]["a"])
         assert len(read_tensors(folder, "best")) == len(expected["best"])
@@ -177,7 +177,7 @@ def test_swapped_missing_and_renamed_files_are_refused(tmp_path: Path) -> None:
     assert "is damaged" in refused(weights_file(one), lambda: read_tensors(one, "weights"))
     weights_file(one).unlink()
     assert "is missing" in refused(weights_file(one), lambda: read_tensors(one, "weights"))
-    state = read_facts(two)
+    state = read_metadata(two)
     state["files"]["weights"], state["files"]["best"] = state["files"]["best"], state["files"]["weights"]
     (two / STATE).write_text(json.dumps(state))
     assert "names no usable file for weights" in refused(two, lambda: read_tensors(two, "weights"))
@@ -195,13 +195,13 @@ def test_swapped_missing_and_renamed_files_are_refused(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_state_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / STATE).write_bytes(content)
-    assert "damaged or was not written by xerte" in refused(tmp_path / STATE, lambda: read_facts(tmp_path))
+    assert "damaged or was not written by xerte" in refused(tmp_path / STATE, lambda: read_metadata(tmp_path))
 
 
 def test_folders_without_a_state_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other" / STATE).mkdir(parents=True)
     for folder in (tmp_path, tmp_path / "absent", tmp_path / "other"):
-        assert "holds no saved model" in refused(folder, partial(read_facts, folder))
+        assert "holds no saved model" in refused(folder, partial(read_metadata, folder))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_state_cannot_name_files_elsewhere(tmp_path: Path, entry: Any) -> None
     (tmp_path / "secret").write_text("secret")
     folder = tmp_path / "model"
     write_state(folder, TENSORS, {})
-    state = read_facts(folder)
+    state = read_metadata(folder)
     whole = state["files"]["weights"]
     state["files"]["weights"] = whole | entry if isinstance(entry, dict) and entry else entry
     (folder / STATE).write_text(json.dumps(state))
@@ -234,7 +234,7 @@ def test_devices_and_pipes_are_never_read(tmp_path: Path) -> None:
     assert "is missing" in refused(path, lambda: read_tensors(tmp_path, "weights"))
     (tmp_path / STATE).unlink()
     os.mkfifo(tmp_path / STATE)
-    assert "holds no saved model" in refused(tmp_path, lambda: read_facts(tmp_path))
+    assert "holds no saved model" in refused(tmp_path, lambda: read_metadata(tmp_path))
 
 
 class Bomb:
@@ -249,7 +249,7 @@ def plant(folder: Path, content: bytes) -> None:
     sha = hashlib.sha256(content).hexdigest()
     name = f"weights-{sha[:32]}.safetensors"
     (folder / name).write_bytes(content)
-    state = read_facts(folder)
+    state = read_metadata(folder)
     state["files"]["weights"] = {"file": name, "bytes": len(content), "sha256": sha}
     (folder / STATE).write_text(json.dumps(state))
 
@@ -330,7 +330,7 @@ def saved(world: Dataset, tmp_path: Path) -> Path:
 
 
 def rewrite(folder: Path, **changes: Any) -> None:
-    (folder / STATE).write_text(json.dumps(read_facts(folder) | changes))
+    (folder / STATE).write_text(json.dumps(read_metadata(folder) | changes))
 
 
 def test_a_saved_model_answers_as_before(world: Dataset, saved: Path, tmp_path: Path) -> None:
@@ -339,8 +339,8 @@ def test_a_saved_model_answers_as_before(world: Dataset, saved: Path, tmp_path: 
     again = Model.load(tmp_path / "copy", world)
     question = (world.entities[0], world.relations[0], "2021-01-20")
     assert again.forecast(*question) == model.forecast(*question)
-    assert again.facts == model.facts
-    assert (again.facts["seed"], again.facts["preset"]) == (3, "world")
+    assert again.metadata == model.metadata
+    assert (again.metadata["seed"], again.metadata["preset"]) == (3, "world")
 
 
 def test_models_of_other_data_are_refused_by_name(world: Dataset, saved: Path) -> None:
@@ -366,14 +366,14 @@ SETTINGS_OF_HARM: list[Any] = [
 
 @pytest.mark.parametrize("settings", SETTINGS_OF_HARM, ids=str)
 def test_settings_that_do_not_fit_are_refused(world: Dataset, saved: Path, settings: Any) -> None:
-    whole = read_facts(saved)["settings"]
+    whole = read_metadata(saved)["settings"]
     rewrite(saved, settings=whole | settings if isinstance(settings, dict) else settings)
     refused(saved, lambda: load_model(saved, world))
 
 
 def test_hostile_settings_take_no_memory(world: Dataset, saved: Path) -> None:
     """With 1.5 GiB more than what it already has, every refusal still is one: nothing was allocated."""
-    whole = read_facts(saved)["settings"]
+    whole = read_metadata(saved)["settings"]
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + (3 << 29), before[1]))

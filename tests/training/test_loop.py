@@ -24,11 +24,13 @@ from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.world import generate
 from xerte.errors import CheckpointError, InputError, XerteError
 from xerte.experiment.train import Trained, train
-from xerte.forecaster import Queries, Scores
+from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
-from xerte.training.checkpoint import STATE, read_facts
-from xerte.training.loop import Epoch, Progress, Trainer, TrainingSettings
+from xerte.training.checkpoint import STATE, read_metadata
+from xerte.training.loop import Trainer
+from xerte.training.progress import Epoch, Progress
+from xerte.training.settings import TrainingSettings
 from xerte.types import Split
 
 SMALL: dict[str, Any] = {
@@ -80,7 +82,7 @@ def least() -> float:
     return float((torch.full((1 << 18,), 1e-30) * 1e-10).max())
 
 
-class Scripted(nn.Module):
+class Scripted(Learner):
     """Falls by one slope for ever; at its i-th validation the first script[i] answers are right, the others absent."""
 
     name = "scripted"
@@ -94,12 +96,12 @@ class Scripted(nn.Module):
         self.modes: list[bool] = []
         self.least: list[float] = []
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Loss:
         columns = (queries.subject, queries.relation, answer, queries.time)
         self.asked.append((seed, list(zip(*(c.tolist() for c in columns), strict=True))))
         self.modes.append(self.training)
         self.least.append(least())
-        return self.slope * self.w.sum()
+        return Loss(self.slope * self.w.sum(), torch.tensor(1))
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         right = self.script[len(self.judged)]
@@ -226,7 +228,7 @@ def run(world: Dataset, folder: Path | None = None, seed: int = 0, **more: Any) 
 
 
 def test_the_loss_falls_and_the_forecasts_get_better(world: Dataset) -> None:
-    epochs = run(world, epochs=4, batch_size=64).facts["epochs"]
+    epochs = run(world, epochs=4, batch_size=64).metadata["epochs"]
     losses = [epoch["loss"] for epoch in epochs]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < 0.9 * losses[0]
@@ -261,7 +263,7 @@ def test_interrupted_and_resumed_training_ends_with_the_same_weights(
     for pause in pauses:
         paused, done = run(world, tmp_path, until=stop_after(pause)), done + pause
         assert not paused.finished
-        place = read_facts(tmp_path / "checkpoint")["place"]
+        place = read_metadata(tmp_path / "checkpoint")["place"]
         assert (len(place["epochs"]), place["step"]) == ((done - 1) // STEPS, (done - 1) % STEPS + 1)
     resumed = run(world, tmp_path)
     assert resumed.finished
@@ -270,9 +272,9 @@ def test_interrupted_and_resumed_training_ends_with_the_same_weights(
 
 
 def test_resuming_does_not_lose_what_was_told_before(world: Dataset, tmp_path: Path) -> None:
-    whole = run(world).facts["epochs"]
+    whole = run(world).metadata["epochs"]
     run(world, tmp_path, until=stop_after(17))
-    again = run(world, tmp_path).facts["epochs"]
+    again = run(world, tmp_path).metadata["epochs"]
     assert [(epoch["loss"], epoch["valid"]) for epoch in again] == [(epoch["loss"], epoch["valid"]) for epoch in whole]
 
 
@@ -376,7 +378,7 @@ def test_degenerate_data_trains(facts: Any, self_loop: bool, loss: str) -> None:
     data = dataset_of(facts, [(0, 0, 1, 9)], 4)
     trained = train(data, "auto", "cpu", 0, None, SMALL | {"self_loop": self_loop, "loss": loss, "start": 0})
     assert all(bool(value.isfinite().all()) for value in trained.model.state_dict().values())
-    assert [np.isfinite(epoch["loss"]) for epoch in trained.facts["epochs"]] == [True, True]
+    assert [np.isfinite(epoch["loss"]) for epoch in trained.metadata["epochs"]] == [True, True]
 
 
 def test_a_checkpoint_that_contradicts_itself_is_refused(world: Dataset, tmp_path: Path) -> None:
@@ -403,7 +405,7 @@ def test_checkpoint_tensors_that_do_not_fit_are_refused(world: Dataset, tmp_path
 
     run(world, tmp_path, until=stop_after(14))
     folder = tmp_path / "checkpoint"
-    facts, parts = read_facts(folder), ("weights", "best", "optimiser")
+    facts, parts = read_metadata(folder), ("weights", "best", "optimiser")
     tensors = {name: read_tensors(folder, name) for name in parts}
     first = next(name for name in tensors[part] if not name.startswith("step"))
     for wrong in (torch.zeros(1), torch.zeros(3, 3), tensors[part][first].double() if part == "optimiser" else None):
@@ -439,6 +441,6 @@ def test_killed_at_twenty_instants_training_ends_with_the_same_weights(tmp_path:
 def test_what_was_killed_is_what_is_loaded(world: Dataset, tmp_path: Path) -> None:
     trained = run(world, tmp_path, epochs=1)
     assert isinstance(trained.model, XERTE)
-    named = read_facts(tmp_path)["files"]["weights"]
+    named = read_metadata(tmp_path)["files"]["weights"]
     content = (tmp_path / named["file"]).read_bytes()
     assert hashlib.sha256(content).hexdigest() == named["sha256"]

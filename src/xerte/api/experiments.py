@@ -117,9 +117,9 @@ class Runner:
         )
         if not trained.finished or (self.until is not None and self.until()):
             return Ran(experiment, seed, Outcome.STOPPED, file)
-        facts = {key: value for key, value in trained.facts.items() if key not in _OF_FILES}
-        facts |= {"experiment": experiment.name, "set": dict(experiment.overrides)}
-        model = Model(trained.model, data, device=self.device, facts=facts)  # type: ignore[arg-type]  # checked by use
+        metadata = {key: value for key, value in trained.metadata.items() if key not in _OF_FILES}
+        metadata |= {"experiment": experiment.name, "set": dict(experiment.overrides)}
+        model = Model(trained.model, data, device=self.device, metadata=metadata)
         trace = model.trace(model.evaluate(split), command)
         trace.write(file)
         return Ran(experiment, seed, Outcome.DONE, file, trace)

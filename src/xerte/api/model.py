@@ -55,7 +55,7 @@ class Model:
         dataset: gives names, calendar, and the history that may be read.
         prepare_s: how long it took to make the forecaster ready, for the trace of a run.
         device: where the history lives and questions are answered.
-        facts: how a trained forecaster came to be.
+        metadata: how a trained forecaster came to be.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class Model:
         dataset: Dataset,
         prepare_s: float = 0.0,
         device: str = "cpu",
-        facts: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(forecaster, torch.nn.Module):
             forecaster.eval()
         self.forecaster, self.dataset, self.prepare_s = forecaster, dataset, prepare_s
-        self.device, self.facts = choose_device(device), dict(facts or {})
+        self.device, self.metadata = choose_device(device), dict(metadata or {})
         self.source = forecaster.name  # what to type to have it again
 
     @classmethod
@@ -82,8 +82,8 @@ class Model:
             dataset = trained_on(str(name))
         data = load(dataset) if isinstance(dataset, str) else dataset
         started = perf_counter()
-        forecaster, facts = make(str(name), data, choose_device(device))
-        model = cls(forecaster, data, perf_counter() - started, device, facts)
+        forecaster, metadata = make(str(name), data, choose_device(device))
+        model = cls(forecaster, data, perf_counter() - started, device, metadata)
         model.source = str(name)
         return model
 
@@ -93,7 +93,7 @@ class Model:
         Raises:
             InputError: the model has nothing to keep: it is training-free.
         """
-        save_model(Path(folder), self.forecaster, self.dataset, self.facts)
+        save_model(Path(folder), self.forecaster, self.dataset, self.metadata)
 
     @property
     def name(self) -> str:
@@ -142,7 +142,7 @@ class Model:
 
     def over(self, change: Supposed) -> "Model":
         """The same forecaster over a changed history."""
-        model = Model(self.forecaster, change.dataset, self.prepare_s, str(self.device), self.facts)
+        model = Model(self.forecaster, change.dataset, self.prepare_s, str(self.device), self.metadata)
         vars(model)["history"] = self.history.with_facts(change.given, change.hidden)
         return model
 
@@ -220,7 +220,7 @@ class Model:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of this model's verdict should know."""
-        if not changed_since_training(self.facts, self.dataset):
+        if not changed_since_training(self.metadata, self.dataset):
             return ()
         name, risk = self.dataset.name, "what it is judged on now it may have learned from"
         return (f"{name} has other facts or splits than when the model was trained: {risk}",)
@@ -241,9 +241,9 @@ class Model:
             protocol=body["protocol"],
             queries=body["queries"],
             command=command or self._command(evaluation),
-            settings=self.facts or (self.forecaster.to_json() if isinstance(self.forecaster, _Configured) else {}),
+            settings=self.metadata or (self.forecaster.to_json() if isinstance(self.forecaster, _Configured) else {}),
             seconds={"prepare": round(self.prepare_s, 3), "evaluate": round(evaluation.seconds, 3)},
-            seed=self.facts.get("seed"),
+            seed=self.metadata.get("seed"),
             device=device_name(self.history.device),
             versions=versions(),
             commit=commit(),
@@ -398,6 +398,6 @@ def evaluate(
         model = Model.load(model, dataset)
     elif dataset is not None:
         data = load(dataset) if isinstance(dataset, str) else dataset
-        refuse_other_dataset(model.facts, data)
-        model = Model(model.forecaster, data, device=str(model.device), facts=model.facts)
+        refuse_other_dataset(model.metadata, data)
+        model = Model(model.forecaster, data, device=str(model.device), metadata=model.metadata)
     return model.evaluate(split, progress)

@@ -73,7 +73,7 @@ def pack(
     if trace is None:
         trained, trained_on = _metrics(whole.evaluate(split, progress).metrics()), device_name(whole.device)
     else:
-        trained, trained_on = _traced(trace, whole.facts, split)
+        trained, trained_on = _traced(trace, whole.metadata, split)
     pack_model(folder, to, {})
     model = Model.load(to, whole.dataset, device)
     packed = Packed(
@@ -83,7 +83,7 @@ def pack(
         packed=_metrics(model.evaluate(split, progress).metrics()),
         slice_facts=SLICE,
         slice=slice_metrics(model),
-        bytes=model.facts["files"]["weights"]["bytes"],
+        bytes=model.metadata["files"]["weights"]["bytes"],
     )
     pack_model(folder, to, {"packed": asdict(packed)})
     return packed

@@ -56,5 +56,5 @@ def train(
     trained = experiment.train(
         data, preset, device, seed, place, overrides, *told, tensorboard=tensorboard, model=model
     )
-    forecaster: Forecaster = trained.model  # type: ignore[assignment]  # a module is checked by what it does
-    return Model(forecaster, data, device=device, facts=trained.facts)
+    forecaster: Forecaster = trained.model
+    return Model(forecaster, data, device=device, metadata=trained.metadata)

@@ -12,8 +12,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
-from xerte.baselines.frame import Frame
-from xerte.forecaster import Meaning, Part, Queries, Scores
+from xerte.data.frame import Frame
+from xerte.forecaster import Learner, Loss, Meaning, Part, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.segment import expand
 
@@ -73,7 +73,7 @@ class FirstTimes:
         return torch.where(known, self.object.take(place), self.num_entities)
 
 
-class CyGNet(nn.Module):
+class CyGNet(Learner):
     """p(o | s, r, t) = α softmax(tanh(W_c x + b_c) + v) + (1 − α) softmax(W_g x + b_g), x = [e_s ‖ e_r ‖ t_k].
 
     The copy vocabulary v is 0 for every object that (s, r) had before t and −100 for all others. The time vector grows
@@ -90,6 +90,8 @@ class CyGNet(nn.Module):
     """
 
     name = "cygnet"
+    replayable = True
+    settings: CyGNetSettings
 
     def __init__(self, settings: CyGNetSettings, frame: Frame, seed: int = 0) -> None:
         super().__init__()
@@ -113,11 +115,11 @@ class CyGNet(nn.Module):
             )
             return Scores(parts, torch.ones_like(copied, dtype=torch.bool), meaning=Meaning.PROBABILITY)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Loss:  # noqa: ARG002
         """Negative log-likelihood of the answers, and the regulariser; the seed is not needed."""
         return self._loss(queries, self._outside(history, queries), answer)
 
-    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Tensor:  # noqa: ARG002
+    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Loss:  # noqa: ARG002
         """The same, with every size fixed, so that a CUDA graph can replay it."""
         if history not in self._first_times:
             self._first_times[history] = FirstTimes.of(history)
@@ -125,14 +127,14 @@ class CyGNet(nn.Module):
         outside = self.time.new_full((len(queries), self.frame.num_entities + 1), _OUTSIDE)
         return self._loss(queries, outside.scatter_(1, known, 0.0)[:, :-1], answer)
 
-    def _loss(self, queries: Queries, outside: Tensor, answer: Tensor) -> Tensor:
+    def _loss(self, queries: Queries, outside: Tensor, answer: Tensor) -> Loss:
         copied, generated = self._logits(queries, outside)
         of_copy = math.log(self.settings.alpha) - nn.functional.cross_entropy(copied, answer, reduction="none")
         of_generation = math.log1p(-self.settings.alpha) - nn.functional.cross_entropy(
             generated, answer, reduction="none"
         )
         squares = sum(table.square().mean() for table in (self.entity, self.relation, self.time))
-        return self.settings.regularisation * squares - torch.logaddexp(of_copy, of_generation).mean()
+        return Loss.of(self.settings.regularisation * squares - torch.logaddexp(of_copy, of_generation))
 
     def _logits(self, queries: Queries, outside: Tensor) -> tuple[Tensor, Tensor]:
         """What the softmax of each mode is taken of; [Q, E] each, as is what the copy mode adds outside."""

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from xerte.baselines.dates import civil
 from xerte.baselines.factorisation import FactorSettings, cubes, dropped, offset, one_vs_all, table
-from xerte.baselines.frame import Frame
-from xerte.forecaster import Queries, Scores
+from xerte.data.frame import Frame
+from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
 
 
@@ -41,7 +41,7 @@ class Diachronic(nn.Module):
         return torch.cat([self.lasting.index_select(0, flat), wave], 1).view(*entity.shape, -1)
 
 
-class DESimplE(nn.Module):
+class DESimplE(Learner):
     """score(s, p, o, t) = ½ (Σ_i h_s[i] r_p[i] k_o[i] + Σ_i h_o[i] r'_p[i] k_s[i]), h and k at time t.
 
     Every entity has a vector h as subject and another, k, as object (SimplE, Kazemi & Poole 2018); both change with
@@ -51,6 +51,7 @@ class DESimplE(nn.Module):
 
     name: ClassVar[str] = "de-simple"
     by_time: ClassVar[bool] = True
+    settings: DESimplESettings
 
     def __init__(self, settings: DESimplESettings, frame: Frame, seed: int = 0) -> None:
         super().__init__()
@@ -66,11 +67,11 @@ class DESimplE(nn.Module):
             scores = self._scores(queries, self._ask(queries))
         return Scores.ranking(scores, name=self.name)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:  # noqa: ARG002
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Loss:  # noqa: ARG002
         """1-vs-all over every entity, and N3 over both vectors of subject, relation and answer."""
         vector = dropped(self._ask(queries), self.settings.dropout, queries, seed)
         loss = one_vs_all(self._scores(queries, vector) + self.offset, answer, self.settings.loss)
-        return loss + self._penalty(queries, answer) if self.settings.n3 else loss
+        return Loss.of(loss + self._penalty(queries, answer) if self.settings.n3 else loss)
 
     def _penalty(self, queries: Queries, answer: Tensor) -> Tensor:
         moment = self._moment(queries.time)

@@ -14,8 +14,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
-from xerte.baselines.frame import Frame
-from xerte.forecaster import Queries, Scores
+from xerte.data.frame import Frame
+from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine, uniform
 from xerte.nn.initial import normal
@@ -24,7 +24,7 @@ WIDEST = 4096
 Width = Annotated[int, Field(ge=1, le=WIDEST)]
 
 
-class Loss(StrEnum):
+class LossFunction(StrEnum):
     """How an answer is told from the other candidates."""
 
     BCE = "bce"  # each candidate is true or false: binary cross-entropy, as the paper trained
@@ -37,7 +37,7 @@ class FactorSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     dim: Width = Field(default=200, description="size of an embedding (of its real and imaginary parts each)")
-    loss: Loss = Loss.BCE
+    loss: LossFunction = LossFunction.BCE
     n3: float = Field(default=0.0, ge=0, description="weight of the N3 penalty: cubes of the factors' moduli")
     dropout: float = Field(default=0.0, ge=0, lt=1, description="share of a question's vector left out in training")
     init: float = Field(default=0.1, gt=0, le=100, description="standard deviation of new embeddings")
@@ -57,7 +57,7 @@ def offset(num_entities: int) -> nn.Parameter:
     return nn.Parameter(torch.full((), -math.log(max(2, num_entities))))
 
 
-class Factorisation(nn.Module):
+class Factorisation(Learner):
     """score(s, p, o, t) = match(compose(e_s, r_p(t)), e_o); a subclass says what the three are.
 
     Args:
@@ -66,8 +66,9 @@ class Factorisation(nn.Module):
         seed: kept to tell trainings apart; parameters are initialised by torch's generator.
     """
 
-    name: ClassVar[str]
     parts: ClassVar[int] = 1
+    replayable = True
+    settings: FactorSettings
 
     def __init__(self, settings: FactorSettings, frame: Frame, seed: int = 0) -> None:
         super().__init__()
@@ -87,15 +88,15 @@ class Factorisation(nn.Module):
         subject = self.entity.index_select(0, queries.subject)
         return self.match(self.compose(subject, self.relation_at(queries)), self.entity)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int | Tensor) -> Tensor:  # noqa: ARG002
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int | Tensor) -> Loss:  # noqa: ARG002
         """What training makes small: 1-vs-all over every entity, and the penalty on the factors in use."""
         subject, relation = self.entity.index_select(0, queries.subject), self.relation_at(queries)
         vector = self.compose(subject, relation)
         vector = dropped(vector, self.settings.dropout, queries, seed)
         loss = one_vs_all(self.match(vector, self.entity) + self.offset, answer, self.settings.loss)
-        return loss + self.penalty(queries, subject, relation, answer)
+        return Loss.of(loss + self.penalty(queries, subject, relation, answer))
 
-    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Tensor:
+    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Loss:
         """The same: its sizes follow from the number of questions, so that a CUDA graph can replay it."""
         return self.loss(history, queries, answer, seed)
 
@@ -112,16 +113,16 @@ class Factorisation(nn.Module):
         return vector @ candidates.T
 
     def penalty(self, queries: Queries, subject: Tensor, relation: Tensor, answer: Tensor) -> Tensor:  # noqa: ARG002
-        """N3 (Lacroix et al. 2018): Σ |x|³ over the factors of a fact, the mean over the batch."""
+        """N3 (Lacroix et al. 2018) of every question: Σ |x|³ over the factors of its fact; [Q]."""
         return cubes(self.settings.n3, subject, relation, self.entity.index_select(0, answer), parts=self.parts)
 
 
 def cubes(weight: float, *factors: Tensor, parts: int = 1) -> Tensor:
-    """weight · Σ |x|³ over these factors [n, width], complex ones (two parts) by their modulus; the mean over rows."""
+    """weight · Σ |x|³ over these factors [n, width], complex ones (two parts) by their modulus; [n]."""
     if not weight:
-        return factors[0].new_zeros(())
+        return factors[0].new_zeros(len(factors[0]))
     moduli = torch.cat([_modulus(factor, parts) for factor in factors], 1)
-    return weight * (moduli**3).sum(1).mean()
+    return weight * (moduli**3).sum(1)
 
 
 def _modulus(factor: Tensor, parts: int) -> Tensor:
@@ -133,14 +134,14 @@ def _modulus(factor: Tensor, parts: int) -> Tensor:
     return (square + 1e-20).sqrt()
 
 
-def one_vs_all(scores: Tensor, answer: Tensor, loss: Loss) -> Tensor:
-    """The mean over questions of the loss over all candidates; scores [Q, C], answer: columns [Q].
+def one_vs_all(scores: Tensor, answer: Tensor, loss: LossFunction) -> Tensor:
+    """The loss of every question over all candidates [Q]; scores [Q, C], answer: columns [Q].
 
     bce: Σ_o softplus(x_o) - x_answer, which is Σ_o -log σ(±x_o); softmax: logsumexp_o x_o - x_answer.
     """
     right = scores.gather(1, answer[:, None])[:, 0]
-    total = nn.functional.softplus(scores).sum(1) if loss is Loss.BCE else torch.logsumexp(scores, 1)
-    return (total - right).mean()
+    total = nn.functional.softplus(scores).sum(1) if loss is LossFunction.BCE else torch.logsumexp(scores, 1)
+    return total - right
 
 
 def dropped(vector: Tensor, share: float, queries: Queries, seed: int | Tensor) -> Tensor:

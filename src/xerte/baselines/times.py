@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import BaseModel
 from torch import Tensor
 
-from xerte.baselines.frame import Frame
+from xerte.data.frame import Frame
 
 
 class UnseenTimes(StrEnum):

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from xerte.baselines.complex import ComplEx, product
 from xerte.baselines.factorisation import FactorSettings, cubes, table
-from xerte.baselines.frame import Frame
 from xerte.baselines.times import TimeSettings, rows_at
+from xerte.data.frame import Frame
 from xerte.forecaster import Queries
 
 
@@ -44,7 +44,7 @@ class TNTComplEx(ComplEx):
         n3 = cubes(self.settings.n3, subject, self._changing(queries), lasting, answers, parts=self.parts)
         if len(self.time) < 2:
             return n3
-        return n3 + cubes(self.settings.smoothness, self.time[1:] - self.time[:-1], parts=self.parts)
+        return n3 + cubes(self.settings.smoothness, self.time[1:] - self.time[:-1], parts=self.parts).mean()
 
     def _changing(self, queries: Queries) -> Tensor:
         time = rows_at(self.time, queries.time, self.frame, self.settings.unseen_times)

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from xerte.baselines.dates import civil
 from xerte.baselines.distmult import DistMult
 from xerte.baselines.factorisation import FactorSettings
-from xerte.baselines.frame import Frame
 from xerte.baselines.transe import TransE, TranslationSettings
 from xerte.data.calendar import Calendar, Tick
+from xerte.data.frame import Frame
 from xerte.forecaster import Queries
 
 _YEAR, _MONTH, _DAY = 0, 10, 22

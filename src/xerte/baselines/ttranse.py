@@ -5,9 +5,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from xerte.baselines.frame import Frame
 from xerte.baselines.times import TimeSettings, rows_at
 from xerte.baselines.transe import TransE, TranslationSettings
+from xerte.data.frame import Frame
 from xerte.forecaster import Queries
 
 

@@ -84,7 +84,7 @@ def train(
         words += [word for text in setting or [] for word in ("--set", text)]
         trained.trace(evaluation, shlex.join([*words, "--trace", trace.name])).write(trace)
     if as_json:
-        body = {"folder": str(folder), **{key: trained.facts[key] for key in ("settings", "training", "epochs")}}
+        body = {"folder": str(folder), **{key: trained.metadata[key] for key in ("settings", "training", "epochs")}}
         print_json(body | ({"test": evaluation.to_json()} if evaluation else {}))
         return
     if evaluation is not None:
@@ -92,7 +92,7 @@ def train(
             (n, m["mrr"], m["hits@1"], m["hits@3"], m["hits@10"]) for n, m in evaluation.to_json()["metrics"].items()
         ]
         print_table("test", ("filter", "MRR", "Hits@1", "Hits@3", "Hits@10"), rows)
-    ours = max((epoch["valid"]["mrr"] for epoch in trained.facts["epochs"]), default=0.0)
+    ours = max((epoch["valid"]["mrr"] for epoch in trained.metadata["epochs"]), default=0.0)
     floor = api.Model.load("recurrence", data).evaluate(Split.VALID).metrics().mrr
     print_text(f"valid MRR: {ours:.2f}; recurrence, the training-free floor: {floor:.2f}")
     print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {folder}")

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xerte.errors import InputError
-from xerte.training.loop import Epoch, Progress, Trainer
+from xerte.training.loop import Trainer
+from xerte.training.progress import Epoch, Progress
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from xerte.baselines.frame import Frame
 from xerte.data.dataset import Dataset
+from xerte.data.frame import Frame
 from xerte.errors import CheckpointError, InputError, XerteError
 from xerte.experiment.preset import fit
 from xerte.experiment.registry import MODELS, default_preset, learner
@@ -34,9 +34,8 @@ def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster,
     if found is None and name in MODELS and MODELS[name].learns:
         found = _trained(name, dataset)
     if found is not None:
-        model, facts = load_model(found, dataset)
-        forecaster: Forecaster = model.to(device)  # type: ignore[assignment]  # a module is checked by what it does
-        return forecaster, facts
+        model, metadata = load_model(found, dataset)
+        return model.to(device), metadata
     if name not in MODELS:
         raise _absent(name)
     ready = MODELS[name].make
@@ -98,7 +97,7 @@ def with_settings(forecaster: Forecaster, dataset: Dataset, changes: Mapping[str
         raise InputError(f"{', '.join(changes)}: such a change needs other weights, train a model with it")
     model.load_state_dict(weights, assign=True)
     model.to(next(iter(weights.values())).device)  # what no weights are for, the tables of relations, goes along
-    return model.eval()  # type: ignore[return-value]  # a module is checked by what it does
+    return model.eval()
 
 
 def _trained(name: str, dataset: Dataset) -> Path:

@@ -15,7 +15,7 @@ from xerte.errors import InputError
 from xerte.experiment.auto import Rhythm
 from xerte.experiment.registry import MODELS, default_preset, learner
 from xerte.experiment.related import related_relations
-from xerte.training.loop import TrainingSettings
+from xerte.training.settings import TrainingSettings
 
 FOLDER = resources.files("xerte.experiment") / "presets"
 PRESETS = tuple(preset for entry in MODELS.values() if entry.learns for preset in entry.presets or (entry.name,))

@@ -1,16 +1,9 @@
 """Every model's name. Nobody else knows them.
 
 A model that learns is one line in MODELS, `Entry(name, summary, settings=…, build=…)`, and one preset of its own name
-in `presets/`, whose first line is `learner = "NAME"`. Its class is a torch module with
-
-    name        what users type
-    settings    an instance of the `settings` class, a frozen pydantic model that forbids extras
-    frame       the `baselines.frame.Frame` it was built for
-    seed        of whatever it draws
-    forecast(history, queries) -> Scores, loss(history, queries, answer, seed) -> Tensor
-
-and is made by `build(settings, frame, seed)`, all parameters and buffers being floating-point (it is also built on the
-device "meta", to be given saved weights). Training, saving, presets, the command line and the contract tests follow.
+in `presets/`, whose first line is `learner = "NAME"`. Its class is a
+`forecaster.Learner`, made by `build(settings, frame, seed)`. Training, saving, presets, the command line and the
+contract tests follow.
 """
 
 import difflib
@@ -20,22 +13,21 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
-from torch import nn
 
 from xerte.baselines.complex import ComplEx
 from xerte.baselines.cygnet import CyGNet, CyGNetSettings
 from xerte.baselines.de_simple import DESimplE, DESimplESettings
 from xerte.baselines.distmult import DistMult
 from xerte.baselines.factorisation import FactorSettings
-from xerte.baselines.frame import Frame
 from xerte.baselines.re_net import RENet, RENetSettings
 from xerte.baselines.tntcomplex import TNTComplEx, TNTComplExSettings
 from xerte.baselines.tokens import TADistMult, TATransE
 from xerte.baselines.transe import TransE, TranslationSettings
 from xerte.baselines.ttranse import TTransE, TTransESettings
 from xerte.data.dataset import Dataset
+from xerte.data.frame import Frame
 from xerte.errors import InputError
-from xerte.forecaster import Forecaster
+from xerte.forecaster import Forecaster, Learner
 from xerte.model import XERTE
 from xerte.settings import ModelSettings
 
@@ -58,7 +50,7 @@ class Entry:
     summary: str
     make: Callable[[Dataset], Forecaster] | None = None
     settings: type[BaseModel] | None = None
-    build: Callable[[Any, Frame, int], nn.Module] | None = None
+    build: Callable[[Any, Frame, int], Learner] | None = None
     explains: str = ""
     presets: tuple[str, ...] = ()
 
@@ -154,7 +146,7 @@ def entry(name: str) -> Entry:
     raise InputError(f"no model is called {name}: {hint}")
 
 
-def learner(name: str) -> tuple[type[BaseModel], Callable[[Any, Frame, int], nn.Module]]:
+def learner(name: str) -> tuple[type[BaseModel], Callable[[Any, Frame, int], Learner]]:
     """How the model of this name is configured and built.
 
     Raises:

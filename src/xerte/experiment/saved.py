@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
-from xerte.baselines.frame import Frame
 from xerte.data.dataset import Dataset
+from xerte.data.frame import Frame
 from xerte.errors import CheckpointError, InputError
 from xerte.experiment.registry import learner
-from xerte.forecaster import Forecaster
+from xerte.forecaster import Forecaster, Learner
 from xerte.home import home_folder
-from xerte.training.checkpoint import has_state, read_facts, read_tensors, write_state
+from xerte.training.checkpoint import has_state, read_metadata, read_tensors, write_state
 from xerte.training.loop import data_fingerprint
 
 SEEDS = 1 << 32
@@ -24,7 +23,7 @@ _PRECISE = ("frequency", "phase")
 """Of these a small error grows with time: cos(ω t + φ)."""
 
 
-def facts_of(model: Any, dataset: Dataset) -> dict[str, Any]:
+def metadata_of(model: Learner, dataset: Dataset) -> dict[str, Any]:
     """What must agree for a model and a dataset to belong together, and what made the model.
 
     The frame of a model that reads dates or has a table of times is part of it; xERTE has none.
@@ -49,9 +48,9 @@ def save_model(folder: Path, model: Forecaster, dataset: Dataset, more: Mapping[
     Raises:
         InputError: the model has nothing to keep: it is training-free.
     """
-    if not isinstance(model, nn.Module):
+    if not isinstance(model, Learner):
         raise InputError(f"{model.name} is training-free: there is nothing to save, load it by its name")
-    write_state(folder, {"weights": model.state_dict()}, {**(more or {}), **facts_of(model, dataset)})
+    write_state(folder, {"weights": model.state_dict()}, {**(more or {}), **metadata_of(model, dataset)})
 
 
 def pack_model(folder: Path, to: Path, more: Mapping[str, Any]) -> None:
@@ -66,7 +65,7 @@ def pack_model(folder: Path, to: Path, more: Mapping[str, Any]) -> None:
     }
     if not all(bool(value.isfinite().all()) for value in weights.values()):
         raise CheckpointError(f"the weights in {folder} are too large for half precision, or no numbers")
-    write_state(to, {"weights": weights}, {**read_facts(folder), **more})
+    write_state(to, {"weights": weights}, {**read_metadata(folder), **more})
 
 
 def is_model(folder: Path) -> bool:
@@ -80,20 +79,20 @@ def dataset_of(folder: Path) -> str:
     Raises:
         CheckpointError: the folder is damaged.
     """
-    trained_on = read_facts(folder).get("dataset")
+    trained_on = read_metadata(folder).get("dataset")
     name = trained_on.get("name") if isinstance(trained_on, dict) else None
     if not isinstance(name, str) or not name:
         raise CheckpointError(f"the settings in {folder} are damaged: they name no dataset")
     return name
 
 
-def refuse_other_dataset(facts: Mapping[str, Any], dataset: Dataset, model: str = "the model") -> None:
-    """Names, relations and ticks must be those a trained model knows; a training-free one has no such facts.
+def refuse_other_dataset(metadata: Mapping[str, Any], dataset: Dataset, model: str = "the model") -> None:
+    """Names, relations and ticks must be those a trained model knows; a training-free one has no such metadata.
 
     Raises:
         CheckpointError: the model was trained on something else.
     """
-    trained_on = facts.get("dataset")
+    trained_on = metadata.get("dataset")
     if trained_on is None:
         return
     here = {
@@ -114,9 +113,9 @@ def refuse_other_dataset(facts: Mapping[str, Any], dataset: Dataset, model: str 
             )
 
 
-def changed_since_training(facts: Mapping[str, Any], dataset: Dataset) -> bool:
+def changed_since_training(metadata: Mapping[str, Any], dataset: Dataset) -> bool:
     """Whether the facts or their splits are others than those a model was trained on."""
-    return "data" in facts and facts["data"] != data_fingerprint(dataset)
+    return "data" in metadata and metadata["data"] != data_fingerprint(dataset)
 
 
 def find_model(name: str | Path) -> Path | None:
@@ -139,30 +138,30 @@ def _shelves() -> tuple[Path, Path]:
     return home_folder() / "models", PRETRAINED
 
 
-def load_model(folder: Path, dataset: Dataset) -> tuple[nn.Module, dict[str, Any]]:
-    """The model of a folder and the facts kept with it, for the dataset it was trained on.
+def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]:
+    """The model of a folder and the metadata kept with it, for the dataset it was trained on.
 
     Nothing in the folder is executed, and no memory is taken for more than its files hold.
 
     Raises:
         CheckpointError: the folder is damaged, or the model belongs to another dataset.
     """
-    facts = read_facts(folder)
+    metadata = read_metadata(folder)
     try:
-        kind, build = learner(str(facts.get("model")))
+        kind, build = learner(str(metadata.get("model")))
     except InputError:
         raise CheckpointError(f"{folder} holds a model of a kind this version does not know") from None
-    trained_on, seed = facts.get("dataset"), facts.get("seed")
+    trained_on, seed = metadata.get("dataset"), metadata.get("seed")
     try:
-        settings = kind(**facts["settings"])
+        settings = kind(**metadata["settings"])
         if not isinstance(trained_on, dict) or type(seed) is not int or not 0 <= seed < SEEDS:
             raise ValueError(seed)
         frame = Frame.of(dataset)
-        if "frame" in facts:
-            frame = Frame.from_json(facts["frame"], dataset.num_entities, dataset.num_relations)
+        if "frame" in metadata:
+            frame = Frame.from_json(metadata["frame"], dataset.num_entities, dataset.num_relations)
     except (KeyError, TypeError, ValueError, AttributeError, InputError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
-    refuse_other_dataset(facts, dataset, f"the model in {folder}")
+    refuse_other_dataset(metadata, dataset, f"the model in {folder}")
     try:
         with torch.device("meta"):
             model = build(settings, frame, seed)
@@ -176,4 +175,4 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[nn.Module, dict[str, Any
     if not all(bool(value.isfinite().all()) for value in weights.values()):
         raise CheckpointError(f"the weights in {folder} are no numbers: training it went wrong, or it is damaged")
     model.load_state_dict(weights, assign=True)
-    return model.eval(), facts
+    return model.eval(), metadata

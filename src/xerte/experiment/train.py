@@ -7,31 +7,31 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
-from xerte.baselines.frame import Frame
 from xerte.data.dataset import Dataset
+from xerte.data.frame import Frame
 from xerte.errors import InputError
 from xerte.experiment.device import choose_device
 from xerte.experiment.logs import training_logs
 from xerte.experiment.preset import resolve
 from xerte.experiment.registry import learner
-from xerte.experiment.saved import SEEDS, facts_of, is_model, load_model, save_model
+from xerte.experiment.saved import SEEDS, is_model, load_model, metadata_of, save_model
 from xerte.experiment.trace import device_name
+from xerte.forecaster import Learner
 from xerte.graph.stored import index_of
 from xerte.storage import lock
 from xerte.training.checkpoint import refuse_other, remove_state
-from xerte.training.loop import Epoch as Epoch
-from xerte.training.loop import Progress as Progress
 from xerte.training.loop import Trainer
+from xerte.training.progress import Epoch as Epoch
+from xerte.training.progress import Progress as Progress
 
 
 @dataclass(frozen=True)
 class Trained:
     """A model with its best epoch's weights, all there is to say about it, and whether training was finished."""
 
-    model: nn.Module
-    facts: dict[str, Any]
+    model: Learner
+    metadata: dict[str, Any]
     finished: bool
 
 
@@ -81,21 +81,21 @@ def train(
             module = build(settings.model, Frame.of(dataset), seed).to(chosen)
         history = index_of(dataset, chosen)
         checkpoint = None if folder is None else folder / "checkpoint"
-        about = facts_of(module, dataset)
+        about = metadata_of(module, dataset)
         trainer = Trainer(module, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
         if folder is not None and is_model(folder):
-            refuse_other(folder, trainer.facts, trainer.defaults)
-            module, facts = load_model(folder, dataset)
+            refuse_other(folder, trainer.metadata, trainer.defaults)
+            module, metadata = load_model(folder, dataset)
             remove_state(folder / "checkpoint")
-            return Trained(module.to(chosen), facts, finished=True)
+            return Trained(module.to(chosen), metadata, finished=True)
         with training_logs(folder if tensorboard else None, trainer):
             epochs = trainer.run(until)
         made = {"preset": settings.preset, "epochs": [asdict(epoch) for epoch in epochs], "device": device_name(chosen)}
-        facts = trainer.facts | made
+        metadata = trainer.metadata | made
         if folder is not None and trainer.finished:
-            save_model(folder, module, dataset, facts)  # type: ignore[arg-type]  # a module is checked by what it does
+            save_model(folder, module, dataset, metadata)
             remove_state(folder / "checkpoint")
-        return Trained(module.eval(), facts, trainer.finished)
+        return Trained(module.eval(), metadata, trainer.finished)
 
 
 def _make(folder: Path) -> None:

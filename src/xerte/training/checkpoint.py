@@ -1,4 +1,4 @@
-"""Tensors and facts about them on disk: safetensors and JSON, whole or not at all, nothing ever executed.
+"""Tensors and their metadata on disk: safetensors and JSON, whole or not at all, nothing ever executed.
 
 A folder holds `state.json` and the tensor files it names, each with its size and hash. Files are named by their
 content and written first; replacing `state.json` is the one instant at which the new state becomes the state. A
@@ -29,8 +29,8 @@ _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
 _UNFINISHED = re.compile(rf"({_FILE.pattern}|{re.escape(STATE)})\.[0-9]+\.part")
 
 
-def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], facts: Mapping[str, Any]) -> None:
-    """Makes these tensors (by part: weights, optimiser, …) and these facts the folder's state.
+def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], metadata: Mapping[str, Any]) -> None:
+    """Makes these tensors (by part: weights, optimiser, …) and this metadata the folder's state.
 
     Raises:
         CheckpointError: the folder cannot be written to.
@@ -47,7 +47,7 @@ def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], facts
             files[part] = {"file": name, "bytes": len(content), "sha256": digest}
             if not (folder / name).is_file() or (folder / name).read_bytes() != content:
                 atomic_write(folder / name, content)
-        body = {"format": FORMAT} | dict(facts) | {"format": FORMAT, "files": files}
+        body = {"format": FORMAT} | dict(metadata) | {"format": FORMAT, "files": files}
         atomic_write(folder / STATE, json.dumps(body, indent=1, ensure_ascii=False).encode())
         named = {entry["file"] for entry in files.values()}
         for path in folder.iterdir():
@@ -75,8 +75,8 @@ def has_state(folder: Path) -> bool:
     return (folder / STATE).is_file()
 
 
-def read_facts(folder: Path) -> dict[str, Any]:
-    """The facts of a folder's state.
+def read_metadata(folder: Path) -> dict[str, Any]:
+    """The metadata of a folder's state.
 
     Raises:
         CheckpointError: there is no state, or it is not one of ours.
@@ -87,12 +87,13 @@ def read_facts(folder: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_STATE:
             raise ValueError(STATE)
-        facts = json.loads(path.read_text("utf-8"))
-        if not isinstance(facts, dict) or facts.get("format") != FORMAT or not isinstance(facts.get("files"), dict):
+        metadata: Any = json.loads(path.read_text("utf-8"))
+        known = isinstance(metadata, dict) and metadata.get("format") == FORMAT
+        if not known or not isinstance(metadata.get("files"), dict):
             raise ValueError(STATE)
     except (OSError, ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged or was not written by xerte ({FORMAT})") from None
-    return facts
+    return dict(metadata)
 
 
 def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
@@ -101,7 +102,7 @@ def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing, damaged, or not what the state says.
     """
-    entry = read_facts(folder)["files"].get(part)
+    entry = read_metadata(folder)["files"].get(part)
     digest = str(entry.get("sha256")) if isinstance(entry, dict) else ""
     name = _file_name(part, digest)
     if not isinstance(entry, dict) or entry.get("file") != name or not _FILE.fullmatch(name):
@@ -124,23 +125,23 @@ def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
 def refuse_other(
     folder: Path, expected: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]] = _NO_DEFAULTS
 ) -> None:
-    """Refuses a folder whose state was made under other facts than these.
+    """Refuses a folder whose state was made with other metadata than this.
 
     Args:
         folder: whose state.
-        expected: the facts, by name; some are tables.
+        expected: what must agree, by name; some are tables.
         defaults: by the name of a table, what its entries are where the state has none: it was written before the
             setting existed, so by what is the default now.
 
     Raises:
-        CheckpointError: names the first fact that differs.
+        CheckpointError: names the first entry that differs.
     """
-    facts = read_facts(folder)
+    metadata = read_metadata(folder)
     for name, value in expected.items():
-        there = facts.get(name)
+        there = metadata.get(name)
         other = _difference(name, {**defaults.get(name, {}), **there} if isinstance(there, dict) else there, value)
         if other and name in _OF_DATA:
-            other = _other_data(facts.get("dataset"), expected.get("dataset"))
+            other = _other_data(metadata.get("dataset"), expected.get("dataset"))
         if other:
             raise CheckpointError(f"{folder} holds another training ({other}): choose another folder or remove it")
 

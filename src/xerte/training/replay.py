@@ -9,9 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from xerte.forecaster import Queries
-
-Loss = Callable[[Queries, Tensor, Tensor], Tensor]
+from xerte.forecaster import Loss, Queries
 
 
 class ReplayedStep:
@@ -29,7 +27,7 @@ class ReplayedStep:
         self,
         model: nn.Module,
         optimiser: torch.optim.Adam,
-        loss: Loss,
+        loss: Callable[[Queries, Tensor, Tensor], Loss],
         queries: Queries,
         answer: Tensor,
         size: int,
@@ -41,7 +39,7 @@ class ReplayedStep:
 
         def forward_and_backward() -> Tensor:
             optimiser.zero_grad(set_to_none=True)
-            value = loss(queries[self._rows], answer.index_select(0, self._rows), self._seed)
+            value = loss(queries[self._rows], answer.index_select(0, self._rows), self._seed).mean
             value.backward()  # type: ignore[no-untyped-call]
             return value.detach()
 

@@ -6,31 +6,29 @@ import torch
 from torch import Tensor, nn
 
 from xerte.baselines.re_net.snapshots import Snapshots
+from xerte.graph.noise import combine, extend, uniform
 from xerte.precision import wide
 from xerte.segment import segment_sum
 
 
 @dataclass(frozen=True)
 class Dropout:
-    """Leaves out a share of all numbers and scales the others up; without a generator nothing is left out.
+    """Leaves out a share of all numbers and scales the others up.
 
-    Draws come from the generator alone, so that training repeats whatever else uses torch's random state.
+    Which ones follows from the seed and from what a row is about, never from the batch: a batch may be split.
     """
 
     share: float = 0.0
-    generator: torch.Generator | None = None
+    seed: int = 0
 
-    @staticmethod
-    def seeded(share: float, seed: int, device: torch.device) -> "Dropout":
-        """Dropout whose draws follow from the seed."""
-        return Dropout(share, torch.Generator(device).manual_seed(seed & ((1 << 63) - 1)))
-
-    def __call__(self, values: Tensor) -> Tensor:
-        """The values, thinned."""
-        if self.generator is None or not self.share:
+    def __call__(self, values: Tensor, *about: Tensor | int) -> Tensor:
+        """The values [n, width], thinned; rows about the same, by integers [n] or one for all, alike."""
+        if not self.share:
             return values
-        kept = torch.empty_like(values).bernoulli_(1 - self.share, generator=self.generator)
-        return values * kept.div_(1 - self.share)
+        row = combine(self.seed, *about)
+        place = torch.arange(values.shape[1], device=values.device)
+        kept = uniform(extend(row[:, None], place)) >= self.share
+        return values * kept / (1 - self.share)
 
 
 class Convolution(nn.Module):
@@ -77,7 +75,8 @@ class Aggregator(nn.Module):
         at_node, at_source = hidden.index_select(0, place[: len(node)]), hidden.index_select(0, place[len(node) :])
         message = self.second.messages(snapshots.edge_relation.index_select(0, edge), at_source)
         degree = snapshots.node_edge.index_select(0, node + 1) - snapshots.node_edge.index_select(0, node)
-        return segment_sum(message, row, len(node)) / degree[:, None] + dropout(at_node @ self.second.loop)
+        loop = self._thinned(at_node @ self.second.loop, 2, snapshots, node, dropout)
+        return segment_sum(message, row, len(node)) / degree[:, None] + loop
 
     def _first(self, snapshots: Snapshots, entity: Tensor, node: Tensor, dropout: Dropout) -> Tensor:
         """The first layer. Its messages W_r e_o know no time: each distinct (r, o) is computed once."""
@@ -89,7 +88,10 @@ class Aggregator(nn.Module):
         first_edge = torch.searchsorted(row, torch.arange(len(node), device=row.device))
         mean = nn.functional.embedding_bag(edge_pair, message, first_edge, mode="mean")
         loop = entity.index_select(0, snapshots.node_entity.index_select(0, node)) @ self.first.loop
-        return torch.relu(mean + dropout(loop))
+        return torch.relu(mean + self._thinned(loop, 1, snapshots, node, dropout))
+
+    def _thinned(self, loop: Tensor, layer: int, snapshots: Snapshots, node: Tensor, dropout: Dropout) -> Tensor:
+        return dropout(loop, layer, snapshots.node_key.index_select(0, node))
 
 
 def last_state(recurrence: nn.GRU, inputs: Tensor, row: Tensor, num_rows: int) -> Tensor:

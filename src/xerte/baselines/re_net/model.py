@@ -7,12 +7,12 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 
-from xerte.baselines.factorisation import Loss, one_vs_all
-from xerte.baselines.frame import Frame
+from xerte.baselines.factorisation import LossFunction, one_vs_all
 from xerte.baselines.re_net.aggregation import Aggregator, Dropout, last_state
 from xerte.baselines.re_net.snapshots import Snapshots
 from xerte.baselines.re_net.state import GlobalState
-from xerte.forecaster import Queries, Scores
+from xerte.data.frame import Frame
+from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine
 from xerte.nn.initial import normal
@@ -35,7 +35,7 @@ class RENetSettings(BaseModel):
     length: int = Field(default=10, ge=1, le=1000, description="m, how many active times are looked back on")
     dropout: float = Field(default=0.5, ge=0, lt=1, description="share left out in training")
     relation_weight: float = Field(default=0.1, ge=0, description="λ, of telling the relation too")
-    loss: Loss = Loss.SOFTMAX
+    loss: LossFunction = LossFunction.SOFTMAX
     decoder: Decoder = Decoder.OWN
     init: float = Field(default=0.0, ge=0, le=100, description="deviation of new entities; 0: Glorot's, as published")
     global_epochs: int = Field(default=20, ge=0, description="epochs in which the graph's state is learned first")
@@ -48,13 +48,13 @@ class RENetSettings(BaseModel):
         return self
 
 
-class RENet(nn.Module):
+class RENet(Learner):
     """p(o | s, r, t) = softmax(W [e_s ‖ h(s, r) ‖ e_r] + b).
 
     h(s, r) is the last state of a GRU over the last m times t_1 < … < t_m < t at which s was active, which reads
     [g(N_{t_i}(s)) ‖ H_{t_i} ‖ e_s ‖ e_r]: the neighbourhood then, aggregated by a relational graph convolution, and the
-    state of the whole graph; 0 for an entity without history. H is learned before everything else, in the first call
-    of `loss`, from the snapshots of training alone.
+    state of the whole graph; 0 for an entity without history. H is learned by `pretrain`,
+    before everything else and from the snapshots of training alone.
 
     Training makes −log p(answer) − λ log p(r | s, t) small, where p(r | s, t) = softmax(W' [e_s ‖ h'(s)] + b') has
     an encoder h' of its own, which does not read the relation. Both directions are asked through reciprocal relations,
@@ -67,6 +67,7 @@ class RENet(nn.Module):
     """
 
     name = "re-net"
+    settings: RENetSettings
 
     def __init__(self, settings: RENetSettings, frame: Frame, seed: int = 0) -> None:
         super().__init__()
@@ -90,12 +91,14 @@ class RENet(nn.Module):
             scores = self.logits(history, queries, Dropout())
         return Scores.ranking(scores, name=self.name)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Tensor:
-        """What training makes small: the answer's loss and, with weight λ, the relation's."""
+    def pretrain(self, history: TemporalIndex) -> None:
+        """Learns H, the state of the whole graph."""
         s = self.settings
         self.global_state.learn(history, self.frame.last, s.global_epochs, s.global_lr, s.dropout, self.seed)
-        content = combine(seed, queries.subject, queries.relation, queries.time)
-        dropout = Dropout.seeded(s.dropout, int(content.sum()), history.device)
+
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Loss:
+        """What training makes small: the answer's loss and, with weight λ, the relation's."""
+        s, dropout = self.settings, Dropout(self.settings.dropout, seed)
         row, steps = self._steps(history, queries, dropout)
         logits = self._decode(queries, row, steps, dropout)
         if s.decoder is Decoder.SHARED:
@@ -103,9 +106,9 @@ class RENet(nn.Module):
             logits = logits.masked_fill(~Snapshots.of(history).met(self.frame.last), -100.0)
         loss = one_vs_all(logits, answer, s.loss)
         if not s.relation_weight:
-            return loss
-        told = self._decode_relation(queries.subject, row, steps, dropout)
-        return loss + s.relation_weight * nn.functional.cross_entropy(told, queries.relation)
+            return Loss.of(loss)
+        logits = self._decode_relation(queries, row, steps, dropout)
+        return Loss.of(loss + s.relation_weight * one_vs_all(logits, queries.relation, LossFunction.SOFTMAX))
 
     def logits(self, history: TemporalIndex, queries: Queries, dropout: Dropout) -> Tensor:
         """log p(o | s, r, t) up to a constant per question; [Q, E]."""
@@ -113,7 +116,7 @@ class RENet(nn.Module):
 
     def relation_logits(self, history: TemporalIndex, queries: Queries) -> Tensor:
         """log p(r | s, t) up to a constant per question, whatever relation is asked about; [Q, 2R]."""
-        return self._decode_relation(queries.subject, *self._steps(history, queries, Dropout()), Dropout())
+        return self._decode_relation(queries, *self._steps(history, queries, Dropout()), Dropout())
 
     def _steps(self, history: TemporalIndex, queries: Queries, dropout: Dropout) -> tuple[Tensor, Tensor]:
         """(row, [g(N_{t_i}(s)) ‖ H_{t_i}]) of every step of every question, flat, earliest first."""
@@ -128,13 +131,26 @@ class RENet(nn.Module):
         subject = self.entity.index_select(0, queries.subject)
         relation = self.relation.index_select(0, queries.relation)
         inputs = torch.cat([steps, subject.index_select(0, row), relation.index_select(0, row)], 1)
-        hidden = last_state(self.encoder, dropout(inputs), row, len(queries))
-        decoded: Tensor = self.decoder(dropout(torch.cat([subject, hidden, relation], 1)))
+        question = _question(queries)
+        inputs = dropout(inputs, 3, question.index_select(0, row), _place(row))
+        hidden = last_state(self.encoder, inputs, row, len(queries))
+        decoded: Tensor = self.decoder(dropout(torch.cat([subject, hidden, relation], 1), 4, question))
         return decoded @ self.entity.T if self.settings.decoder is Decoder.SHARED else decoded
 
-    def _decode_relation(self, subject: Tensor, row: Tensor, steps: Tensor, dropout: Dropout) -> Tensor:
-        subject = self.entity.index_select(0, subject)
-        inputs = dropout(torch.cat([steps, subject.index_select(0, row)], 1))
+    def _decode_relation(self, queries: Queries, row: Tensor, steps: Tensor, dropout: Dropout) -> Tensor:
+        subject, question = self.entity.index_select(0, queries.subject), _question(queries)
+        inputs = torch.cat([steps, subject.index_select(0, row)], 1)
+        inputs = dropout(inputs, 5, question.index_select(0, row), _place(row))
         hidden = last_state(self.relation_encoder, inputs, row, len(subject))
-        logits: Tensor = self.relation_decoder(dropout(torch.cat([subject, hidden], 1)))
+        logits: Tensor = self.relation_decoder(dropout(torch.cat([subject, hidden], 1), 6, question))
         return logits
+
+
+def _question(queries: Queries) -> Tensor:
+    """A hash of every question; [Q]."""
+    return combine(queries.subject, queries.relation, queries.time)
+
+
+def _place(row: Tensor) -> Tensor:
+    """The place of every step in its sequence; rows ascend."""
+    return torch.arange(len(row), device=row.device) - torch.searchsorted(row, row)

@@ -56,7 +56,9 @@ class GlobalState(nn.Module):
         vector = self.aggregator(snapshots, self.entity, node, dropout)
         lowest = vector.new_full((len(distinct), vector.shape[1]), -torch.inf)
         pooled = lowest.scatter_reduce(0, of_snapshot[:, None].expand_as(vector), vector, "amax")
-        return last_state(self.recurrence, dropout(pooled.index_select(0, place)), row, len(moment))
+        about = snapshots.time.index_select(0, moment.index_select(0, row)), snapshots.time.index_select(0, seen)
+        inputs = dropout(pooled.index_select(0, place), *about)
+        return last_state(self.recurrence, inputs, row, len(moment))
 
     def states(self, history: TemporalIndex, moment: Tensor) -> Tensor:
         """H at moments [n] -> [n, d], each computed once per history and set of weights."""
@@ -69,8 +71,9 @@ class GlobalState(nn.Module):
                 empty = self.entity.new_empty(len(snapshots.time), self.entity.shape[1])
                 kept = _Kept(made_with, empty, torch.zeros_like(snapshots.time, dtype=torch.bool))
                 self._kept[history] = kept
-            wanted = torch.zeros_like(kept.known).index_fill_(0, moment, True)
-            for run in _runs(torch.nonzero(wanted & ~kept.known)[:, 0]):
+            # Always whole runs: a state is the same to the last bit whoever else is asked for.
+            for first in (torch.unique(moment[~kept.known[moment]] // _RUN) * _RUN).tolist():
+                run = torch.arange(first, min(first + _RUN, len(kept.known)), device=moment.device)
                 kept.state.index_copy_(0, run, self(snapshots, run, Dropout()))
                 kept.known.index_fill_(0, run, True)
         return kept.state.index_select(0, moment)
@@ -82,14 +85,15 @@ class GlobalState(nn.Module):
         """
         if bool(self.trained):
             return
-        snapshots, thinned = Snapshots.of(history), Dropout.seeded(dropout, seed, history.device)
+        snapshots = Snapshots.of(history)
         moments = int(torch.searchsorted(snapshots.time, last))
         runs = _runs(torch.arange(max(0, moments - 1), device=history.device))
         order = torch.Generator().manual_seed(seed)
         self.requires_grad_(True)
         optimiser = torch.optim.Adam(self.parameters(), lr)
         with torch.enable_grad():
-            for _ in range(epochs):
+            for epoch in range(epochs):
+                thinned = Dropout(dropout, seed * epochs + epoch)
                 for i in torch.randperm(len(runs), generator=order).tolist():
                     optimiser.zero_grad()
                     self.loss(history, runs[i], thinned).backward()  # type: ignore[no-untyped-call]

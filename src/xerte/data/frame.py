@@ -1,13 +1,14 @@
-"""What a model with tables must know of its dataset beside its settings."""
+"""What a model must know of its dataset beside its settings: sizes, calendar, the span of training."""
 
 from dataclasses import dataclass
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
 from xerte.types import Split
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_STEPS = 1 << 16
 """A table of times has at most so many rows; where training spans more units, a step is several of them."""
@@ -47,7 +48,7 @@ class Frame:
         """How many steps training spans."""
         return (self.last - self.first) // self.ticks_per_step + 1
 
-    def step(self, time: Tensor) -> Tensor:
+    def step(self, time: "Tensor") -> "Tensor":
         """The step of every time, counted from the first training fact; below 0 or ≥ num_steps outside training."""
         return (time - self.first).div(self.ticks_per_step, rounding_mode="floor")
 

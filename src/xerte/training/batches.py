@@ -1,0 +1,54 @@
+"""The questions of training and their order in every epoch."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xerte.data.dataset import Dataset
+from xerte.errors import InputError
+from xerte.evaluation.protocol import both_directions
+from xerte.forecaster import Queries
+from xerte.types import Split
+
+
+class Batches:
+    """Both directions of every training fact from a time on, shuffled anew for every epoch.
+
+    Args:
+        dataset: gives the training facts.
+        start: ticks; earlier facts are only read.
+        size: questions in a batch.
+        by_time: keep the questions of one time together, times in random order.
+        device: where questions and answers lie.
+
+    Raises:
+        InputError: there is no such fact.
+    """
+
+    def __init__(self, dataset: Dataset, start: int, size: int, by_time: bool, device: torch.device) -> None:
+        train = dataset.split(Split.TRAIN)
+        asked = both_directions(train[train.time >= start], dataset.relations)
+        if not len(asked):
+            first = dataset.calendar.format(start)
+            raise InputError(
+                f"{dataset.name} has no training fact at or after {first}: lower `start`, or use the preset auto"
+            )
+        self.size, self.by_time = size, by_time
+        self.queries = Queries.of(asked).to(device)
+        self.answer = torch.from_numpy(asked.object.astype(np.int64)).to(device)
+        self._time = asked.time
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        return math.ceil(len(self.queries) / self.size)
+
+    def order(self, seed: int, epoch: int) -> Tensor:
+        """All rows in the order of an epoch, which follows from the seed."""
+        draw = np.random.default_rng([seed, epoch])
+        order = draw.permutation(len(self.queries))
+        if self.by_time:
+            times, of_time = np.unique(self._time, return_inverse=True)
+            order = order[np.argsort(draw.permutation(len(times))[of_time[order]], kind="stable")]
+        return torch.from_numpy(order).to(self.answer.device)

@@ -1,0 +1,82 @@
+"""One step of training: loss, gradient, clipping, Adam."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from xerte.forecaster import Learner
+from xerte.graph.index import TemporalIndex
+from xerte.precision import products
+from xerte.training.batches import Batches
+from xerte.training.replay import ReplayedStep
+from xerte.training.settings import TrainingSettings
+
+_Result = TypeVar("_Result")
+
+
+class TrainingStep:
+    """Learns from one batch at a time; on a GPU, whole batches of a `replayable` learner replay a CUDA graph.
+
+    Args:
+        model: what learns.
+        history: all facts; its device is where steps run.
+        batches: what rows are rows of.
+        settings: how to learn.
+    """
+
+    def __init__(self, model: Learner, history: TemporalIndex, batches: Batches, settings: TrainingSettings) -> None:
+        self.model, self.history, self.batches, self.settings = model, history, batches, settings
+        kind = history.device.type
+        self.optimiser = torch.optim.Adam(
+            model.parameters(), lr=settings.lr, fused=kind in ("cuda", "cpu"), capturable=kind == "cuda"
+        )
+
+    def __call__(self, rows: Tensor, seed: int) -> Tensor:
+        """Learns from these rows; their mean loss, which the next call may overwrite."""
+        if len(rows) == self.settings.batch_size and self._replayed is not None:
+            return self._replayed(rows, seed)
+        return self._flushed(partial(self._learn, rows, seed))
+
+    def pretrain(self) -> None:
+        """What the model learns before the first step."""
+        self._flushed(partial(self.model.pretrain, self.history))
+
+    def _flushed(self, work: Callable[[], _Result]) -> _Result:
+        """Does it with this training's precision and, on a CPU, with denormals flushed to 0.
+
+        After a few steps much of xERTE's gradient is below 1e-38. It teaches nothing, but a CPU takes many times as
+        long for it. Elsewhere such numbers stay: forecasts are the same on CPU and GPU.
+        """
+
+        def precisely() -> _Result:
+            with products(self.settings.precision, self.history.device):
+                return work()
+
+        return self._thread.submit(precisely).result() if self.history.device.type == "cpu" else precisely()
+
+    @cached_property
+    def _thread(self) -> ThreadPoolExecutor:
+        """Flushing is a thread's own setting, and that of the threads that work for it."""
+        return ThreadPoolExecutor(1, initializer=torch.set_flush_denormal, initargs=(True,))
+
+    def _learn(self, rows: Tensor, seed: int) -> Tensor:
+        """A step operation by operation."""
+        self.optimiser.zero_grad(set_to_none=True)
+        loss = self.model.loss(self.history, self.batches.queries[rows], self.batches.answer[rows], seed).mean
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self.optimiser.step()
+        return loss.detach()
+
+    @cached_property
+    def _replayed(self) -> ReplayedStep | None:
+        """A whole batch's step as a CUDA graph; None where there can be none."""
+        if self.history.device.type != "cuda" or not self.model.replayable:
+            return None
+        asked = self.batches.queries, self.batches.answer, self.settings.batch_size, self.settings.clip
+        with products(self.settings.precision, self.history.device):
+            return ReplayedStep(self.model, self.optimiser, partial(self.model.fixed_loss, self.history), *asked)
