@@ -14,6 +14,7 @@ from reports import performance_pages as pages
 from reports.table import markdown
 from test_contract import LEARNERS, asked, build, forecast, index, loss, small_dataset, training_batch
 from xerte import api
+from xerte.cli.evaluate import command_of
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import evaluate
@@ -214,10 +215,10 @@ def test_a_verdict_tells_its_precision(small: Dataset) -> None:
     model = api.Model(single("xerte", small, "cpu"), small)
     exact, rounded = model.evaluate(), model.evaluate(Split.TEST, precision="bf16")
     assert [one.to_json()["precision"] for one in (exact, rounded)] == ["float32", "bf16"]
-    told = [model.trace(one) for one in (exact, rounded)]
-    assert [one.details["precision"] for one in told] == ["float32", "bf16"]
-    assert "--precision" not in told[0].command
-    assert told[1].command.endswith("--split test --precision bf16")
+    traces = [model.trace(one) for one in (exact, rounded)]
+    assert [one.details["precision"] for one in traces] == ["float32", "bf16"]
+    assert "--precision" not in command_of(model, exact)
+    assert command_of(model, rounded).endswith("--split test --precision bf16")
     assert rounded.metrics().mrr == pytest.approx(exact.metrics().mrr, abs=3)
 
 

@@ -15,9 +15,16 @@ from xerte.precision import products
 from xerte.types import Precision
 
 if TYPE_CHECKING:
+    from xerte.data.dataset import Dataset
     from xerte.graph.growth import Growth
     from xerte.graph.index import TemporalIndex
     from xerte.graph.inference_graph import InferenceGraph
+
+CELLS = 1 << 23
+"""Scores held at once on a CPU unless a batch size is given: enough to keep it busy, small enough for its caches."""
+_LARGEST = 1 << 13
+_QUESTION = 1 << 20
+"""What a question may take on an accelerator beside its scores, generously: bytes."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,15 @@ def ask(
     """A forecast that nothing learns from, with matrix products of this precision."""
     with torch.no_grad(), products(precision, history.device):
         return forecaster.forecast(history, queries)
+
+
+def batch_size_for(dataset: "Dataset", device: torch.device | None = None) -> int:
+    """How many questions are asked at once: fewer where there are many entities or relations, or little memory."""
+    widest = max(1, dataset.num_entities, 16 * dataset.num_relations)
+    if device is None or device.type != "cuda":
+        return max(1, min(1024, CELLS // widest))
+    free, _ = torch.cuda.mem_get_info(device)
+    return max(1, min(_LARGEST, free // 4 // (_QUESTION + 32 * widest)))
 
 
 class Forecaster(Protocol):

@@ -4,7 +4,11 @@ Dimension letters in shape comments: Q queries, E entities, R relations (2R with
 N sampled prior edges per node, K kept edges per query, L inference steps.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
+
+Progress = Callable[[int, int], None]
+"""A callback: (done, total)."""
 
 
 class Split(StrEnum):

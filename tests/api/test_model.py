@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import xerte
+from xerte.api.asking import best_columns
 from xerte.api.datasets import check, history, search, statistics
 from xerte.api.forecast import Asked
-from xerte.api.model import Model, _best
+from xerte.api.model import Model
+from xerte.cli.evaluate import command_of
 from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
@@ -194,7 +196,7 @@ def test_questions_may_be_their_words_and_times_dates(small: Dataset) -> None:
 
 
 def test_many_questions_report_progress_and_cross_batches(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xerte.evaluation.evaluate.CELLS", 64)  # two questions at once
+    monkeypatch.setattr("xerte.forecaster.CELLS", 64)  # two questions at once
     seen: list[tuple[int, int]] = []
     questions = [xerte.Question(NAMES[i % 3], "helps", f"2024-01-0{i + 2}") for i in range(5)]
     model = Model.load("recurrence", small)
@@ -368,7 +370,7 @@ def test_a_trained_model_is_not_judged_on_other_data(small: Dataset) -> None:
 def test_the_command_of_a_trace_names_the_folder_a_model_came_from(small: Dataset, tmp_path: Path) -> None:
     untrained(small).save(tmp_path / "mine")
     model = Model.load(tmp_path / "mine", small)
-    command = model.trace(model.evaluate()).command
+    command = command_of(model, model.evaluate())
     assert command == f"xerte evaluate small --model {tmp_path / 'mine'} --split test"
 
 
@@ -383,4 +385,4 @@ def test_a_model_at_home_is_known_by_its_name(small: Dataset, own_home: Path) ->
 )
 def test_of_equal_scores_the_first_are_the_best_in_every_row(scores: list[list[float]], top: int) -> None:
     expected = [sorted(range(6), key=[-score for score in row].__getitem__)[:top] for row in scores]
-    assert _best(torch.tensor(scores), top).tolist() == expected
+    assert best_columns(torch.tensor(scores), top).tolist() == expected

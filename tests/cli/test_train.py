@@ -84,7 +84,7 @@ def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: P
     assert lines[5].startswith("epoch 2: loss ")
     assert "valid MRR" in lines[5]
     assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[6])
-    assert lines[7:] == ["The model is in runs/mine-auto: xerte evaluate mine --model runs/mine-auto"]
+    assert lines[7:] == [f"The model is in {tmp_path}/home/runs/mine-auto: xerte evaluate mine --model mine-auto"]
     assert (tmp_path / "runs" / "mine-auto" / "state.json").exists()
 
 
@@ -101,7 +101,7 @@ def test_training_as_json_and_with_a_trace(mine: str, tmp_path: Path) -> None:
         tmp_path / "trace.json",
     )
     body = json.loads(ok(*command, "--json"))
-    assert body["folder"] == "runs/mine-auto"
+    assert body["folder"] == f"{tmp_path}/home/runs/mine-auto"
     assert (body["settings"]["dims"], body["settings"]["sampling"]) == ([4, 4], "last")
     assert body["training"]["batch_size"] == 16
     assert [epoch["number"] for epoch in body["epochs"]] == [0, 1]
@@ -115,7 +115,7 @@ def test_training_as_json_and_with_a_trace(mine: str, tmp_path: Path) -> None:
 def test_a_preset_of_the_users_own(mine: str, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text("[training]\nepochs = 1\nstart = 0\n")
     body = json.loads(ok("train", mine, *TINY[:-4], "--preset", "small.toml", "--json"))
-    assert body["folder"] == "runs/mine-small"
+    assert body["folder"] == f"{tmp_path}/home/runs/mine-small"
     assert len(body["epochs"]) == 1
 
 
@@ -209,8 +209,8 @@ def test_close_names_of_models_are_suggested(mine: str, trained: Path, tmp_path:
     trained.rename(tmp_path / "runs" / "mine-auto")
     shutil.copytree(tmp_path / "runs" / "mine-auto", own_home / "models" / "kept-long-ago")
     for name, close in (
-        ("mine-auot", "runs/mine-auto"),
-        ("runs/mine-aut", "runs/mine-auto"),
+        ("mine-auot", "mine-auto"),
+        ("runs/mine-aut", "mine-auto"),
         ("kept-lon-ago", "kept-long-ago"),
         ("recurence", "recurrence"),
     ):

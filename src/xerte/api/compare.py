@@ -1,9 +1,10 @@
 """One question, many models: their answers side by side."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from xerte.api import schemas
 from xerte.api.datasets import load
 from xerte.api.forecast import UNKNOWN, Forecast, Question, Time, refuse_bad_top
 from xerte.api.model import Model
@@ -38,23 +39,23 @@ class Comparison:
     places: dict[str, tuple[Place, ...]]
     truth: tuple[str, ...] = ()
 
+    def to_body(self) -> schemas.Comparison:
+        """The document that `--json` prints."""
+        models = [
+            {"model": name, "answers": one.answers, "notes": one.notes}
+            for name, one in zip(self.models, self.forecasts, strict=True)
+        ]
+        candidates = [
+            {"entity": entity, "true": entity in self.truth, "places": dict(zip(self.models, places, strict=True))}
+            for entity, places in self.places.items()
+        ]
+        return schemas.Comparison.model_validate(
+            {"question": self.question, "models": models, "candidates": candidates}
+        )
+
     def to_json(self) -> dict[str, Any]:
-        """The stable shape of `--json`."""
-        return {
-            "query": asdict(self.question),
-            "models": [
-                {"model": name, "answers": [asdict(answer) for answer in one.answers], "notes": list(one.notes)}
-                for name, one in zip(self.models, self.forecasts, strict=True)
-            ],
-            "candidates": [
-                {
-                    "entity": entity,
-                    "true": entity in self.truth,
-                    "places": {name: asdict(place) for name, place in zip(self.models, places, strict=True)},
-                }
-                for entity, places in self.places.items()
-            ],
-        }
+        """That document as a dictionary."""
+        return self.to_body().to_json()
 
 
 def compare(
@@ -70,7 +71,7 @@ def compare(
 ) -> Comparison:
     """Asks several models who or what will stand at "?" in (subject, relation, ?, time).
 
-    `compare("world", "Ada Lund", "Make a visit", "2023-06-01", ["recurrence", "runs/world-world"])`
+    `compare("world", "Ada Lund", "Make a visit", "2023-06-01", ["recurrence", "world-world"])`
 
     Args:
         dataset: a dataset, or its name.

@@ -67,7 +67,7 @@ class Runner:
         runs: where models and checkpoints go, a folder for each run.
         device: "auto", "cpu", "cuda".
         until: asked after every step; True stops after a checkpoint.
-        on_progress, on_epoch: told how training goes.
+        on_progress, on_epoch: callbacks of training.
     """
 
     results: Path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from xerte.api import schemas
 from xerte.api.forecast import Answer, Forecast, Question, named
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
@@ -59,7 +60,7 @@ class Explanation:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The paths, told: best first."""
+        """The paths in words, best first."""
         return tuple(path.sentence for path in self.paths)
 
     @cached_property
@@ -77,25 +78,23 @@ class Explanation:
         """Facts that the model saw and that carried nothing to the answer, most noticed first."""
         return self.witness.dismissed() if self.witness else ()
 
+    def to_body(self, dismissed: bool = False, forecast: Forecast | None = None) -> schemas.Explanation:
+        """The document that `--json` prints.
+
+        Args:
+            dismissed: with what was pruned in the graph.
+            forecast: the one explained, where facts were hidden or supposed: what that changed is told, too.
+        """
+        fields = ("question", "answers", "answer", "score", "notes", "evidence", "paths")
+        body = {name: getattr(self, name) for name in fields}
+        body["graph"] = self.whole_graph if dismissed else self.graph
+        if forecast is not None and forecast.original is not None:
+            body |= {"original": forecast.original.answers, "changes": forecast.changes}
+        return schemas.Explanation.model_validate(body)
+
     def to_json(self, dismissed: bool = False) -> dict[str, Any]:
-        """The stable shape of `--json`; with what was pruned in the graph where that is asked for."""
-        graph = self.whole_graph if dismissed else self.graph
-        return {
-            "query": asdict(self.question),
-            "answers": [asdict(answer) for answer in self.answers],
-            "answer": self.answer,
-            "score": self.score,
-            "notes": list(self.notes),
-            "evidence": [vars(fact).copy() for fact in self.evidence],
-            "paths": [
-                {"share": path.share, "sentence": path.sentence, "facts": [vars(fact).copy() for fact in path.facts]}
-                for path in self.paths
-            ],
-            "graph": {
-                "nodes": [vars(node) | {"attention": list(node.attention)} for node in graph.nodes],
-                "edges": [vars(edge).copy() for edge in graph.edges],
-            },
-        }
+        """That document as a dictionary."""
+        return self.to_body(dismissed).to_json()
 
     def to_graphml(self, path: str | File | None = None, dismissed: bool = False) -> str:
         """The graph as a GraphML document, also written to a file where one is named."""
@@ -115,11 +114,11 @@ class Explanation:
     @cached_property
     def picture(self) -> dict[str, Any]:
         """The document that every picture is drawn from: the graph, with the shares of the best candidates."""
-        told: list[Explanation] = [self] if self.answer is not None else []
+        explained: list[Explanation] = [self] if self.answer is not None else []
         if self.of is not None:
             others = (answer.entity for answer in self.answers if answer.reached and answer.entity != self.answer)
-            told += [self.of(entity) for entity in list(others)[: picture.MOST_CANDIDATES - 1]]
-        candidates = [picture.Candidate(str(one.answer), one.whole_graph, one.evidence, one.paths) for one in told]
+            explained += [self.of(entity) for entity in list(others)[: picture.MOST_CANDIDATES - 1]]
+        candidates = [picture.Candidate(str(one.answer), one.whole_graph, one.evidence, one.paths) for one in explained]
         best = self.answers
         if self.answer is not None and all(one.entity != self.answer for one in best):
             best = (*best, Answer(self.answer, self.score or 0.0, self.score is not None))

@@ -1,7 +1,7 @@
 """Is it true? Faithfulness of a model's explanations on a dataset, measured by asking again over changed histories."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -21,11 +21,10 @@ from xerte.explanation.faithfulness import KS as KS
 from xerte.explanation.faithfulness import Case, Examiner, Seeded, Trial
 from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
 from xerte.forecaster import Queries, ask
-from xerte.types import Split
+from xerte.types import Progress, Split
 
 QUESTIONS = 300
 _AT_ONCE = 256
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What is asked and what is answered, in names and dates."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
 from numbers import Integral
 from pathlib import Path
@@ -12,6 +12,7 @@ from numpy import datetime64
 from xerte.errors import InputError
 
 if TYPE_CHECKING:
+    from xerte.api import schemas
     from xerte.api.explain import Explainer, Explanation
     from xerte.api.whatif import Change
 
@@ -160,7 +161,7 @@ class Forecast:
         Args:
             answer: any entity's name; the best answer unless given.
             most: how many paths to look for; None for all.
-            templates: a file that says how relations are told, before those that come with the package.
+            templates: a file that says how relations are worded, before those that come with the package.
 
         Raises:
             UnknownNameError: the answer is not in the dataset.
@@ -169,18 +170,17 @@ class Forecast:
             raise InputError("this forecast was not made by a model, so nothing is known of its reasons")
         return self.explainer.explain(self, answer, most, Path(templates) if templates else None)
 
+    def to_body(self) -> "schemas.Forecast":
+        """The document that `--json` prints; "original" and "changes" only where facts were hidden or supposed."""
+        from xerte.api import schemas
+
+        changed = {} if self.original is None else {"original": self.original.answers, "changes": self.changes}
+        fields = ("question", "model", "answers", "notes")
+        return schemas.Forecast.model_validate({name: getattr(self, name) for name in fields} | changed)
+
     def to_json(self) -> dict[str, Any]:
-        """The stable shape of `--json`; "original" and "changes" only where facts were hidden or supposed."""
-        body = {
-            "query": asdict(self.question),
-            "model": self.model,
-            "answers": [asdict(answer) for answer in self.answers],
-            "notes": list(self.notes),
-        }
-        if self.original is not None:
-            body["original"] = [asdict(answer) for answer in self.original.answers]
-            body["changes"] = [asdict(change) for change in self.changes]
-        return body
+        """That document as a dictionary."""
+        return self.to_body().to_json()
 
     def _repr_html_(self) -> str | None:
         """In a notebook, the picture of the best answer's reasons; plain text where there is none."""

@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from xerte.api.model import Model, Progress
+from xerte.api.model import Model
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.metrics import Metrics
 from xerte.experiment.definition import METRICS
 from xerte.experiment.saved import find_model, pack_model
 from xerte.experiment.trace import Trace, device_name
-from xerte.types import FilterType, Split
+from xerte.types import FilterType, Progress, Split
 
 SLICE = 250
 """How many facts, the first of the test split, a packed model is judged on again and again: two questions each."""
@@ -58,7 +58,7 @@ def pack(
         device: where it is judged.
         split: whose facts it is judged on.
         trace: of the model's run: what the weights scored as trained is read there. Without it they are judged here.
-        progress: told how judging goes.
+        progress: called with (judged, all).
 
     Raises:
         InputError: there is no such model, it is to be packed onto itself, or the trace is of another run or split.

@@ -37,11 +37,11 @@ def train(
     Args:
         dataset: a dataset, or its name.
         preset: "paper", "text", "world", "auto", another model's name, or a TOML file of the same form. Unless given,
-            "paper" for xERTE, and for other models the one of their name.
+            "auto" for xERTE, and for other models the one of their name; so does the command line.
         device: "auto" (the GPU where there is one), "cpu", "cuda".
         seed: of parameters, batches and sampling.
         folder: where the model is saved; interrupted training goes on from there, finished training is not repeated.
-        on_progress, on_epoch: told how it goes.
+        on_progress, on_epoch: callbacks, after steps and after every epoch.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` in the folder.
         model: what learns; None: what the preset names.
         overrides: single settings, by name.
@@ -50,11 +50,9 @@ def train(
     place = None if folder is None else Path(folder)
     if tensorboard and place is None:
         raise InputError("logs for TensorBoard go to the model's folder: name one")
-    if preset is None and model in (None, "xerte"):
-        preset = "paper"
-    told = (on_progress, on_epoch)
+    callbacks = (on_progress, on_epoch)
     trained = experiment.train(
-        data, preset, device, seed, place, overrides, *told, tensorboard=tensorboard, model=model
+        data, preset, device, seed, place, overrides, *callbacks, tensorboard=tensorboard, model=model
     )
     forecaster: Forecaster = trained.model
     return Model(forecaster, data, device=device, metadata=trained.metadata)

@@ -26,7 +26,7 @@ WrittenFact = tuple[str, str, str, str]
 
 _ROLES = ("subject", "relation", "object")
 _LEAST = 0.01
-"""The least share that is told as a number."""
+"""The least share that is written as a number."""
 
 
 @dataclass(frozen=True)
@@ -163,21 +163,21 @@ def _roles(forecast: Forecast, role: str, verb: str, facts: Sequence[WrittenFact
     """What share of the best answer's score each fact carried, also where that is none."""
     if not facts:
         return
-    told = forecast.explain(most=1)
-    carried = {(one.subject, one.relation, one.object, one.time): one for one in told.evidence}
+    reasons = forecast.explain(most=1)
+    carried = {(one.subject, one.relation, one.object, one.time): one for one in reasons.evidence}
     for fact in dict.fromkeys(facts):
         found = carried.get(fact)
         text = found.sentence if found else sentence(default_teller().clause(*fact[:3]), when(fact[3], dated))
-        if told.answer is None:
+        if reasons.answer is None:
             yield f"{role}: {text} There is no answer that it {verb}."
-        elif told.of is None:
-            yield f"{role}: {text} {told.model} does not tell what a fact {verb}."
+        elif reasons.of is None:
+            yield f"{role}: {text} {reasons.model} does not tell what a fact {verb}."
         else:
-            yield f"{role}: {text} It {verb} {_percent(found, told)} of the score of {told.answer}."
+            yield f"{role}: {text} It {verb} {_percent(found, reasons)} of the score of {reasons.answer}."
 
 
-def _percent(fact: Fact | None, told: Explanation) -> str:
-    if fact is None and (told.witness is not None or len(told.evidence) < MOST_FACTS):
+def _percent(fact: Fact | None, reasons: Explanation) -> str:
+    if fact is None and (reasons.witness is not None or len(reasons.evidence) < MOST_FACTS):
         return "0%"  # all evidence is named
     return f"{fact.share:.0%}" if fact is not None and fact.share >= _LEAST else "less than 1%"
 

@@ -16,6 +16,7 @@ from xerte.cli.explain import explain
 from xerte.cli.faithfulness import faithfulness
 from xerte.cli.forecast import forecast
 from xerte.cli.hints import sentence
+from xerte.cli.model import model
 from xerte.cli.train import train
 from xerte.errors import XerteError
 
@@ -56,6 +57,7 @@ app.command()(faithfulness)
 app.command()(compare)
 app.command()(train)
 app.command()(demo)
+app.add_typer(model, name="model")
 app.add_typer(experiment, name="experiment")
 
 
@@ -77,12 +79,12 @@ def root(
     xerte demo                                          the main job on the embedded world
     xerte data import my.csv --name mine                your own events
     xerte train mine                                    learn from them
-    xerte evaluate mine --model runs/mine-auto          how good is it?
+    xerte evaluate mine                                 how good is it?
     xerte forecast mine "Ada Lund" "visits" 2024-05-01  what comes next?
     xerte explain mine "Ada Lund" "visits" 2024-05-01   and why?
-    xerte faithfulness mine --model runs/mine-auto      is that so?
+    xerte faithfulness mine                             does the answer hang on what is shown?
 
-    Data is kept under $XERTE_HOME (default: the platform's folder for user data).
+    Data and trained models are kept under $XERTE_HOME (default: the platform's folder for user data).
     """
 
 

@@ -41,7 +41,7 @@ def compare(
     asked = [name for names in (*(models or []), *(others or [])) for name in names.split(",")]
     result = compare(dataset, subject, relation, time, asked, object=object, top=top, device=device)
     if as_json:
-        print_json(result.to_json())
+        print_json(result.to_body())
         return
     rows = [
         (entity, "*" if entity in result.truth else "", *(_cell(place) for place in places))

@@ -1,6 +1,5 @@
 """`xerte data …`: what is here, getting and checking it, browsing it."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -24,11 +23,11 @@ def list_datasets(as_json: AsJson = False) -> None:
     xerte data list
     xerte data list --json
     """
-    from xerte.api import datasets
+    from xerte.api import datasets, schemas
 
     listed = datasets.listed()
     if as_json:
-        print_json([asdict(one) for one in listed])
+        print_json([schemas.Dataset.model_validate(one) for one in listed])
         return
     rows = [
         (
@@ -60,12 +59,12 @@ def get(
     xerte data get icews14
     xerte data get yago --from downloads/yago
     """
-    from xerte.api import datasets
+    from xerte.api import datasets, schemas
 
     with progress(f"getting {name}", "B") as report:
         dataset, folder = datasets.get(name, source, report)
     if as_json:
-        print_json({"name": dataset.name, "facts": len(dataset.facts), "folder": str(folder)})
+        print_json(schemas.Gotten(name=dataset.name, facts=len(dataset.facts), folder=str(folder)))
     else:
         print_text(f"{dataset.name} is ready: {counted(len(dataset.facts))} in {folder}")
 
@@ -78,11 +77,11 @@ def stats(name: Name, as_json: AsJson = False) -> None:
     xerte data stats world
     xerte data stats icews14 --json
     """
-    from xerte.api import datasets
+    from xerte.api import datasets, schemas
 
     counts = datasets.statistics(name)
     if as_json:
-        print_json(counts.to_json())
+        print_json(schemas.Statistics.model_validate(counts))
         return
     columns = ("dataset", "train", "valid", "test", "entities", "relations", "timestamps", "unit")
     sizes = (counts.train, counts.valid, counts.test, counts.entities, counts.relations, counts.timestamps, counts.unit)
@@ -99,11 +98,11 @@ def check(name: Name, as_json: AsJson = False) -> None:
     \b
     xerte data check yago
     """
-    from xerte.api import datasets
+    from xerte.api import datasets, schemas
 
     found = datasets.check(name)
     if as_json:
-        print_json({"name": name, "intact": True, "findings": [finding.to_json() for finding in found]})
+        print_json(schemas.Checked.model_validate({"name": name, "intact": True, "findings": found}))
         return
     print_text(f"{name} is intact" + (", and one should know:" if found else "."))
     for finding in found:
@@ -124,11 +123,11 @@ def show(
     xerte data show icews14 "Catherine Ashton" --before 2014-11-09
     xerte data show icews14 Oman --limit 5 --json
     """
-    from xerte.api import datasets
+    from xerte.api import datasets, schemas
 
     total, events = datasets.history(datasets.load(name), entity, before, limit)
     if as_json:
-        print_json({"entity": entity, "facts": total, "events": [asdict(event) for event in events]})
+        print_json(schemas.History.model_validate({"entity": entity, "facts": total, "events": events}))
         return
     when = f" before {before}" if before else ""
     if not total:
@@ -156,11 +155,11 @@ def search(
     xerte data search icews14 foreign affairs
     xerte data search icews14 visit --json
     """
-    from xerte.api import datasets
+    from xerte.api import datasets, schemas
 
     found = datasets.search(datasets.load(name), " ".join(words))
     if as_json:
-        print_json({"found": len(found), "names": [asdict(match) for match in found[:limit]]})
+        print_json(schemas.Found.model_validate({"found": len(found), "names": found[:limit]}))
         return
     if not found:
         print_text(f"no name in {name} holds {' and '.join(words)}")

@@ -25,6 +25,7 @@ def demo(as_json: AsJson = False) -> None:
     """
     from xerte import api
     from xerte.api.datasets import statistics
+    from xerte.api.training import run_folder
     from xerte.api.world import by_cause, understood
     from xerte.data.world import generate
 
@@ -40,6 +41,7 @@ def demo(as_json: AsJson = False) -> None:
     with training_bar() as report:
         trained = api.train(data, "world", on_progress=report)
     seconds = perf_counter() - started
+    trained.save(run_folder(data, "world"))
     models = {name: trained if name == trained.name else api.Model.load(name, data) for name in ROLES}
     example = None
     overall, causes = dict[str, "Metrics"](), dict[str, dict[str, "Metrics"]]()
@@ -74,10 +76,10 @@ def demo(as_json: AsJson = False) -> None:
         print_text("One event with a cause two hops away that was forecast right, and what each model went by:")
     print_text(f"On {time}, whom or what: ({subject}, {relation}, ?)   What happened: {truth}")
     for name, answer in answers.items():
-        _tell(name, answer)
+        _print_answers(name, answer)
 
 
-def _tell(name: str, answer: "Forecast") -> None:
+def _print_answers(name: str, answer: "Forecast") -> None:
     best = ", ".join(f"{one.entity} ({one.score:.3f})" for one in answer.answers)
     print_text(f"  {name}: {best or 'no answer'}")
     for note in answer.notes:

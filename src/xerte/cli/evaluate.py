@@ -1,11 +1,13 @@
 """`xerte evaluate`."""
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from xerte.cli.choosing import ModelName, open_model, print_note
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.types import Precision, Split
 
@@ -34,7 +36,7 @@ _GROUPS = {
 
 def evaluate(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
+    model: ModelName = None,
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
@@ -56,22 +58,21 @@ def evaluate(
     xerte evaluate yago --trace results/yago-recurrence.json
     xerte evaluate world --many-steps
     """
-    from xerte import api
+    from xerte.api import schemas
 
-    chosen = api.Model.load(model, dataset, device)
+    chosen, choice = open_model(dataset, model, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         evaluation = chosen.evaluate(split, report, precision, many_steps)
     groups = _grouped(chosen, evaluation, by)
     if trace is not None:
-        chosen.trace(evaluation).write(trace)
+        chosen.trace(evaluation, command_of(chosen, evaluation)).write(trace)
+    body = evaluation.to_json()
     for warning in chosen.warnings:
         typer.echo(f"note: {warning}", err=True)
     if as_json:
-        print_json(
-            evaluation.to_json() | {"warnings": list(chosen.warnings)} | ({"by": {by.value: groups}} if by else {})
-        )
+        body |= {"warnings": chosen.warnings} | ({"by": {by.value: groups}} if by else {})
+        print_json(schemas.Evaluation.model_validate(body))
         return
-    body = evaluation.to_json()
     ahead = ", many steps ahead" if many_steps else ""
     exactly = "" if precision is Precision.FLOAT32 else f", {precision.value} products"
     title = f"{chosen.name} on {chosen.dataset.name}, {split.value}{ahead}{exactly} ({body['seconds']:.1f} s)"
@@ -82,8 +83,22 @@ def evaluate(
         f"ties best {body['ties']['best']['mrr']:.2f}, worst {body['ties']['worst']['mrr']:.2f}; "
         f"answer reached: {body['reached']:.1f} %"
     )
+    print_note(choice)
     if by:
         print_table(f"by {by.value}, time-aware", (by.value, *COLUMNS), [(n, *_cells(m)) for n, m in groups.items()])
+
+
+def command_of(model: "Model", evaluation: "Evaluation") -> str:
+    """What to type for the same verdict."""
+    from xerte.api.traces import is_many_steps
+
+    words = ["xerte", "evaluate", model.dataset.name, "--model", model.source]
+    words += ["--split", evaluation.protocol.split.value]
+    if is_many_steps(evaluation):
+        words.append("--many-steps")
+    if evaluation.precision is not Precision.FLOAT32:
+        words += ["--precision", evaluation.precision.value]
+    return shlex.join(words)
 
 
 def _grouped(model: "Model", evaluation: "Evaluation", by: By | None) -> dict[str, dict[str, Any]]:

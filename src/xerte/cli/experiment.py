@@ -60,7 +60,7 @@ def run(
     todo = [(file, one, number) for file, one in found for number in seed or one.wanted]
     ran: list[Ran] = []
     with training_bar() as bar:
-        runner = Runner(results, runs, device, until, bar, None if as_json else _tell)
+        runner = Runner(results, runs, device, until, bar, None if as_json else _print_epoch)
         for _, one in found:
             runner.check(one)
         for file, one, number in todo:
@@ -191,7 +191,7 @@ def _deadline(limit: float | None) -> Callable[[], bool] | None:
     return lambda: monotonic() >= end
 
 
-def _tell(epoch: "Epoch") -> None:
+def _print_epoch(epoch: "Epoch") -> None:
     print_text(
         f"  epoch {epoch.number + 1}: loss {epoch.loss:.4f}, valid MRR {epoch.valid['mrr']:.2f} "
         f"({epoch.seconds:.1f} s + {epoch.valid_seconds:.1f} s)"
@@ -208,5 +208,5 @@ def _stop_unless_finished(done: int, total: int, limit: float | None) -> None:
 
 def _as_json(ran: "Ran") -> dict[str, object]:
     one = ran.experiment
-    told = {"run": one.run_name(ran.seed), "set": dict(one.overrides), "outcome": ran.outcome.value}
-    return {**told, "trace": str(ran.file), "metrics": None if ran.trace is None else dict(ran.trace.metrics)}
+    body = {"run": one.run_name(ran.seed), "set": dict(one.overrides), "outcome": ran.outcome.value}
+    return {**body, "trace": str(ran.file), "metrics": None if ran.trace is None else dict(ran.trace.metrics)}

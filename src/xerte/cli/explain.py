@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from xerte.cli.choosing import ModelName, open_model, print_note, source_of
 from xerte.cli.output import AsJson, print_json, print_table, print_text
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking, standing
 
@@ -30,7 +31,7 @@ def explain(
     relation: Annotated[str, typer.Argument(help="What is done.")],
     time: Annotated[str, typer.Argument(help="When: only what happened before is read.")],
     object: Annotated[str, typer.Argument(help="To whom; ? asks for it.")] = "?",
-    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
+    model: ModelName = None,
     answer: Annotated[str | None, typer.Option(help="The candidate to explain (default: the best answer).")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to rank.")] = 10,
     paths: Annotated[int, typer.Option(min=1, help="How many reasoning paths to tell.")] = 10,
@@ -39,7 +40,7 @@ def explain(
     ] = False,
     without: Without = None,
     given: Given = None,
-    templates: Annotated[Path | None, typer.Option(help="A TOML file that says how relations are told.")] = None,
+    templates: Annotated[Path | None, typer.Option(help="A TOML file that says how relations are worded.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write an interactive picture: a page, opens offline.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Also write a picture for papers.")] = None,
     png: Annotated[Path | None, typer.Option(help="Also write that picture in pixels.")] = None,
@@ -56,30 +57,28 @@ def explain(
     xerte explain world Wenoravrin condemns 2022-10-20 --dismissed
     xerte explain icews14 Iran Consult 2014-11-09 --without "Iran|Consult|China|2014-11-03"
     """
-    from xerte import api
-
-    chosen = api.Model.load(model, dataset, device)
+    chosen, choice = open_model(dataset, model, device)
     hidden, supposed = facts_of(without), facts_of(given)
     forecast = chosen.forecast(subject, relation, time, top, object=object, without=hidden, given=supposed)
-    told = forecast.explain(answer, most=paths, templates=templates)
+    reasons = forecast.explain(answer, most=paths, templates=templates)
     if html is not None:
-        told.to_html(html)
+        reasons.to_html(html)
     if svg is not None:
-        told.to_svg(svg, dismissed=dismissed)
+        reasons.to_svg(svg, dismissed=dismissed)
     if png is not None:
-        told.to_png(png, dismissed=dismissed)
+        reasons.to_png(png, dismissed=dismissed)
     if graphml is not None:
-        told.to_graphml(graphml, dismissed)
+        reasons.to_graphml(graphml, dismissed)
     if as_json:
-        changed = forecast.to_json() if forecast.original else {}
-        print_json(told.to_json(dismissed) | {key: changed[key] for key in ("original", "changes") if changed})
+        print_json(reasons.to_body(dismissed, forecast).having(**source_of(chosen, choice)))
         return
     print_ranking(forecast, bars=True)
     if answer is not None and answer not in [one.entity for one in forecast.answers]:
         everybody = chosen.dataset.num_entities
         whole = chosen.forecast(subject, relation, time, everybody, object=object, without=hidden, given=supposed)
         print_text(standing(whole, answer))
-    _tell(told, dismissed)
+    _print_reasons(reasons, dismissed)
+    print_note(choice)
     if graphml is not None:
         print_text(f"The graph is in {graphml}.")
     pictures = [str(path) for path in (html, svg, png) if path is not None]
@@ -88,40 +87,40 @@ def explain(
         print_text(f"The picture is in {', '.join(most)}{' and ' if most else ''}{last}.")
 
 
-def _tell(told: "Explanation", dismissed: bool) -> None:
-    if told.answer is None:
+def _print_reasons(reasons: "Explanation", dismissed: bool) -> None:
+    if reasons.answer is None:
         print_text("There is no answer to explain.")
         return
-    if not told.evidence and not told.paths:
-        print_text(f"Nothing {told.model} read speaks for {told.answer}.")
+    if not reasons.evidence and not reasons.paths:
+        print_text(f"Nothing {reasons.model} read speaks for {reasons.answer}.")
     else:
-        print_text(f"Why {told.answer}? The facts that carried its score:")
-        weighty = [fact for fact in told.evidence if fact.share >= _LEAST][:_FACTS]
+        print_text(f"Why {reasons.answer}? The facts that carried its score:")
+        weighty = [fact for fact in reasons.evidence if fact.share >= _LEAST][:_FACTS]
         for fact in weighty:
             print_text(f"  {fact.share:>6.1%}  {fact.sentence}")
-        if len(told.evidence) > len(weighty):
-            print_text(f"          and {len(told.evidence) - len(weighty):,} more")
-    if any(len(path.facts) != 1 for path in told.paths):
+        if len(reasons.evidence) > len(weighty):
+            print_text(f"          and {len(reasons.evidence) - len(weighty):,} more")
+    if any(len(path.facts) != 1 for path in reasons.paths):
         print_text("The ways that led to it:")
-        for path in told.paths:
+        for path in reasons.paths:
             print_text(f"  {path.share:>6.1%}  {path.sentence}")
-        if told.rest >= _LEAST:
-            print_text(f"  {told.rest:>6.1%}  came by other ways")
+        if reasons.rest >= _LEAST:
+            print_text(f"  {reasons.rest:>6.1%}  came by other ways")
     if dismissed:
-        _print_dismissed(told)
-    if told.graph.nodes:
-        print_tree(told.graph)
+        _print_dismissed(reasons)
+    if reasons.graph.nodes:
+        print_tree(reasons.graph)
 
 
-def _print_dismissed(told: "Explanation") -> None:
+def _print_dismissed(reasons: "Explanation") -> None:
     """What was noticed most; a graph may have seen hundreds of facts, nearly all of them for nothing."""
     rows = [
         (one.sentence, f"step {one.step}, {'pruned' if one.pruned else 'led elsewhere'}", _small(one.contribution))
-        for one in told.dismissed[:_DISMISSED]
+        for one in reasons.dismissed[:_DISMISSED]
     ]
     print_table("Seen, but carried nothing to this answer:", ("fact", "what became of it", "attention"), rows, left=2)
-    if len(told.dismissed) > _DISMISSED:
-        print_text(f"and {len(told.dismissed) - _DISMISSED:,} more: --json --dismissed has them all")
+    if len(reasons.dismissed) > _DISMISSED:
+        print_text(f"and {len(reasons.dismissed) - _DISMISSED:,} more: --json --dismissed has them all")
 
 
 def _small(contribution: float) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.choosing import ModelName, open_model, print_note
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.data.words import counted
 from xerte.types import Split
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 def faithfulness(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    model: Annotated[str, typer.Option(help="The folder of a trained model with inference graphs.")],
     questions: Annotated[int, typer.Option(min=1, help="How many correctly answered questions to examine.")] = 300,
     k: Annotated[
         list[int] | None,
         typer.Option("--k", min=1, help="How many facts to hide or keep; may be repeated (1, 2, 3, 5 and 10)."),
     ] = None,
+    model: ModelName = None,
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by_relation: Annotated[bool, typer.Option("--by-relation", help="Also give every relation's curve.")] = False,
     seed: Annotated[int, typer.Option(help="Of the draw of questions.")] = 0,
@@ -35,26 +36,26 @@ def faithfulness(
     also says how often the known cause of an event was named. Takes some forecasts per question, so some minutes.
 
     \b
-    xerte faithfulness world --model runs/world-world
+    xerte faithfulness world
     xerte faithfulness icews14 --model icews14-paper --questions 100 --k 5 --by-relation
     xerte faithfulness yago --model yago-paper --trace results/faithfulness/yago.json
     """
-    from xerte import api
+    from xerte.api import schemas
     from xerte.api.faithfulness import KS
     from xerte.api.faithfulness import faithfulness as measure
 
-    chosen = api.Model.load(model, dataset, device)
+    chosen, choice = open_model(dataset, model, device)
     ks = sorted(set(k or KS))
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         found = measure(chosen, split, questions, ks, seed, report)
     if trace is not None:
         asked = ["--split", split.value, "--questions", str(questions), "--seed", str(seed)]
         asked += [word for one in k or () for word in ("--k", str(one))]
-        found.trace(chosen, split, shlex.join(["xerte", "faithfulness", dataset, "--model", model, *asked])).write(
-            trace
-        )
+        found.trace(
+            chosen, split, shlex.join(["xerte", "faithfulness", dataset, "--model", chosen.source, *asked])
+        ).write(trace)
     if as_json:
-        print_json(found.to_json())
+        print_json(schemas.Faithfulness.model_validate(found.to_json()))
         return
     print_text(
         f"{chosen.name} on {chosen.dataset.name}, {split.value}: {counted(found.correct, 'question')} answered right, "
@@ -64,6 +65,7 @@ def faithfulness(
     if by_relation:
         _print_relations(found)
     _print_rest(found, chosen.dataset.calendar.unit)
+    print_note(choice)
 
 
 def _print_curves(found: "Faithfulness") -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from xerte.cli.choosing import ModelName, open_model, print_note, source_of
 from xerte.cli.output import AsJson, print_json, print_text, progress
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking
 from xerte.data.words import counted
@@ -17,7 +18,7 @@ def forecast(
     relation: Annotated[str | None, typer.Argument(help="What is done.")] = None,
     time: Annotated[str | None, typer.Argument(help="When: only what happened before is read.")] = None,
     object: Annotated[str, typer.Argument(help="To whom; ? asks for it.")] = "?",
-    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
+    model: ModelName = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
     among: Annotated[Path | None, typer.Option(help="Only these candidates: a file with one name per line.")] = None,
     queries: Annotated[
@@ -36,7 +37,7 @@ def forecast(
     \b
     xerte forecast icews14 "Catherine Ashton" "Make a visit" 2014-11-09
     xerte forecast icews14 "?" "Make a visit" 2014-11-09 Oman --top 3
-    xerte forecast world "?" visits 2021-03-01 Oman --among states.txt --json
+    xerte forecast world "?" condemns 2022-10-20 Druerugard --json
     xerte forecast icews14 --queries questions.csv --out answers.parquet
     xerte forecast world Wenoravrin condemns 2022-10-20 --given "Wenoravrin|condemns|Druerugard|2022-10-19"
     """
@@ -54,18 +55,19 @@ def forecast(
             )
         question = api.Question(subject or "", relation or "", time or "", object)
         hidden, supposed = facts_of(without), facts_of(given)
-        chosen = api.Model.load(model, dataset, device)
+        chosen, choice = open_model(dataset, model, device)
         asked = (question.subject, question.relation, question.time, top)
         answer = chosen.forecast(*asked, object=question.object, among=candidates, without=hidden, given=supposed)
         if as_json:
-            print_json(answer.to_json())
+            print_json(answer.to_body().having(**source_of(chosen, choice)))
         else:
             print_ranking(answer)
+            print_note(choice)
         return
     if without or given:
         raise InputError("--without and --given belong to one question: give SUBJECT RELATION TIME [OBJECT]")
     questions = read_questions(queries)
-    chosen = api.Model.load(model, dataset, device)
+    chosen, choice = open_model(dataset, model, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report)
     if out is not None:
@@ -76,7 +78,8 @@ def forecast(
         else:
             print_text(f"{counted(len(forecasts), 'question')}, {counted(answers, 'answer')}: {out}")
     elif as_json:
-        print_json([one.to_json() for one in forecasts])
+        print_json([one.to_body().having(**source_of(chosen, choice)) for one in forecasts])
     else:
         for one in forecasts:
             print_ranking(one)
+        print_note(choice)

@@ -20,6 +20,8 @@ def print_json(value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
+    if hasattr(value, "to_json"):
+        return _plain(value.to_json())
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -26,7 +26,9 @@ def train(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, like k=15; as often as needed.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the model goes (default: runs/DATA-PRESET).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the model goes (default: runs/DATA-PRESET under $XERTE_HOME).")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     seed: Annotated[int, typer.Option(help="Of parameters, batches and sampling.")] = 0,
     trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
@@ -47,6 +49,7 @@ def train(
     xerte evaluate mine --model models/mine
     """
     from xerte import api
+    from xerte.api import schemas
     from xerte.api.training import parse_setting, resolve, run_folder
 
     data = api.load(dataset)
@@ -57,10 +60,10 @@ def train(
         for line in resolved.derived:
             print_text(line)
 
-    heard = []
+    epochs = []
 
-    def tell(epoch: "Epoch") -> None:
-        heard.append(epoch)
+    def print_epoch(epoch: "Epoch") -> None:
+        epochs.append(epoch)
         valid, taken, judged = epoch.valid, epoch.seconds, epoch.valid_seconds
         print_text(
             f"epoch {epoch.number + 1}: loss {epoch.loss:.4f}, valid MRR {valid['mrr']:.2f}, "
@@ -69,12 +72,14 @@ def train(
 
     try:
         with training_bar() as report:
-            told = (report, None if as_json else tell)
-            trained = api.train(data, resolved.preset, device, seed, folder, *told, tensorboard, model, **overrides)
+            callbacks = (report, None if as_json else print_epoch)
+            trained = api.train(
+                data, resolved.preset, device, seed, folder, *callbacks, tensorboard, model, **overrides
+            )
     except KeyboardInterrupt:
         typer.echo("xerte: stopped; the same command goes on from the last checkpoint", err=True)
         raise
-    if not heard and not as_json:
+    if not epochs and not as_json:
         print_text(f"{folder} holds this training, finished before: remove it to train anew.")
     evaluation = None
     if trace is not None:
@@ -85,7 +90,7 @@ def train(
         trained.trace(evaluation, shlex.join([*words, "--trace", trace.name])).write(trace)
     if as_json:
         body = {"folder": str(folder), **{key: trained.metadata[key] for key in ("settings", "training", "epochs")}}
-        print_json(body | ({"test": evaluation.to_json()} if evaluation else {}))
+        print_json(schemas.Training.model_validate(body | ({"test": evaluation.to_json()} if evaluation else {})))
         return
     if evaluation is not None:
         rows = [
@@ -95,7 +100,7 @@ def train(
     ours = max((epoch["valid"]["mrr"] for epoch in trained.metadata["epochs"]), default=0.0)
     floor = api.Model.load("recurrence", data).evaluate(Split.VALID).metrics().mrr
     print_text(f"valid MRR: {ours:.2f}; recurrence, the training-free floor: {floor:.2f}")
-    print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {folder}")
+    print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {folder if out else folder.name}")
 
 
 @contextmanager

@@ -16,24 +16,9 @@ from xerte.evaluation.filters import Filters
 from xerte.evaluation.metrics import Evaluation, Mask
 from xerte.evaluation.protocol import Protocol, both_directions
 from xerte.evaluation.ranks import Ranks, rank
-from xerte.forecaster import Forecaster, Queries, Scores, ask
+from xerte.forecaster import Forecaster, Queries, Scores, ask, batch_size_for
 from xerte.graph.index import TemporalIndex
 from xerte.types import Precision, Split
-
-CELLS = 1 << 23
-"""Scores held at once on a CPU unless a batch size is given: enough to keep it busy, small enough for its caches."""
-_LARGEST = 1 << 13
-_QUESTION = 1 << 20
-"""What a question may take on an accelerator beside its scores, generously: bytes."""
-
-
-def batch_size_for(dataset: Dataset, device: torch.device | None = None) -> int:
-    """How many questions are asked at once: fewer where there are many entities or relations, or little memory."""
-    widest = max(1, dataset.num_entities, 16 * dataset.num_relations)
-    if device is None or device.type != "cuda":
-        return max(1, min(1024, CELLS // widest))
-    free, _ = torch.cuda.mem_get_info(device)
-    return max(1, min(_LARGEST, free // 4 // (_QUESTION + 32 * widest)))
 
 
 def evaluate(

@@ -12,15 +12,14 @@ from xerte.data.frame import Frame
 from xerte.errors import CheckpointError, InputError, XerteError
 from xerte.experiment.preset import fit
 from xerte.experiment.registry import MODELS, default_preset, learner
-from xerte.experiment.saved import dataset_of, find_model, is_model, load_model, models_in, saved_names
+from xerte.experiment.saved import dataset_of, find_model, is_model, load_model, models_in, own_shelves, saved_names
 from xerte.forecaster import Forecaster
-
-RUNS = Path("runs")
+from xerte.home import home_folder
 
 
 def run_folder(dataset: Dataset, preset: str) -> Path:
     """Where training puts a model unless told otherwise; a model that learns is looked for there by its bare name."""
-    return RUNS / f"{Path(dataset.name).name}-{Path(preset).stem}"
+    return home_folder() / "runs" / f"{Path(dataset.name).name}-{Path(preset).stem}"
 
 
 def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster, Mapping[str, Any]]:
@@ -68,7 +67,7 @@ def _absent(name: str) -> XerteError:
         )
     if folder.is_dir():
         return CheckpointError(f"{folder} holds no saved model")
-    known = {place.name: str(place) for place in models_in(RUNS)} | {
+    known = {place.name: str(place) for place in (one for shelf in own_shelves() for one in models_in(shelf))} | {
         saved: saved for saved in (*saved_names(), *MODELS)
     }
     close = difflib.get_close_matches(folder.name.casefold(), known, n=2)

@@ -120,7 +120,7 @@ def changed_since_training(metadata: Mapping[str, Any], dataset: Dataset) -> boo
 
 def find_model(name: str | Path) -> Path | None:
     """The folder of a saved model: the folder itself, or one of that name among the models at home or in a clone."""
-    places = (Path(name), *(shelf / name for shelf in _shelves()))
+    places = (Path(name), home_folder() / name, *(shelf / name for shelf in _shelves()))
     return next((place for place in places if is_model(place)), None)
 
 
@@ -134,8 +134,13 @@ def models_in(folder: Path) -> list[Path]:
     return sorted(place for place in folder.iterdir() if is_model(place)) if folder.is_dir() else []
 
 
-def _shelves() -> tuple[Path, Path]:
-    return home_folder() / "models", PRETRAINED
+def own_shelves() -> tuple[Path, ...]:
+    """Where the user's own models lie: under $XERTE_HOME, and in runs/ of the folder at hand."""
+    return home_folder() / "runs", home_folder() / "models", Path("runs")
+
+
+def _shelves() -> tuple[Path, ...]:
+    return *own_shelves(), PRETRAINED
 
 
 def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]:

@@ -1,0 +1,86 @@
+"""Between names and ids: questions become queries, scores become ranked answers."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xerte.api.forecast import UNKNOWN, Answer, Asked, Question, is_many, named
+from xerte.data.dataset import Dataset
+from xerte.errors import InputError
+from xerte.forecaster import Queries, Scores
+
+
+def to_questions(questions: Iterable[Asked]) -> list[Question]:
+    """Questions from what a user gave for them; an error says which one is wrong."""
+    if not is_many(questions):
+        raise InputError(f"{questions!r} is not a list of questions: give [(subject, relation, time), …]")
+    asked = []
+    for place, words in enumerate(questions, 1):
+        try:
+            asked.append(Question.asked(words))
+        except InputError as error:
+            raise error.at(f"question {place}") from None
+    return asked
+
+
+def to_queries(dataset: Dataset, asked: Sequence[Question]) -> Queries:
+    """Ids and ticks; a question for the subject becomes one for the object of the reciprocal relation."""
+    table = np.empty((3, len(asked)), np.int64)
+    for place, question in enumerate(asked):
+        try:
+            relation, time = dataset.relations.id(question.relation), dataset.calendar.parse(question.time)
+            table[:, place] = dataset.entities.id(question.known), relation, time
+        except InputError as error:
+            if len(asked) == 1:
+                raise
+            raise error.at(f"question {place + 1}") from None
+    turned = np.array([question.subject == UNKNOWN for question in asked], bool)
+    table[1] = np.where(turned, dataset.relations.reciprocal(table[1].astype(np.int32)), table[1])
+    subject, relation_id, tick = (torch.from_numpy(row.copy()) for row in table)
+    return Queries.at(subject, relation_id, tick)
+
+
+def to_names(among: Iterable[str]) -> list[str]:
+    """The names of candidates, checked to be names."""
+    if not is_many(among):
+        raise InputError(f"among is {among!r}: give a list of names")
+    return [named(name, "candidate") for name in among]
+
+
+def to_candidates(dataset: Dataset, among: Iterable[str]) -> Tensor:
+    """The ids of the only candidates, ascending."""
+    ids = sorted({dataset.entities.id(name) for name in to_names(among)})
+    if not ids:
+        raise InputError("there are no candidates: name at least one entity")
+    return torch.tensor(ids, dtype=torch.int64)
+
+
+def to_answers(dataset: Dataset, scores: Scores, top: int, candidates: Tensor | None) -> list[tuple[Answer, ...]]:
+    """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
+    score, reached = scores.scores.double().cpu(), scores.reached.cpu()
+    entity = torch.arange(score.shape[1])
+    if candidates is not None:
+        score, reached, entity = score[:, candidates], reached[:, candidates], candidates
+    # Above every real score stands nothing: what was not reached goes last, whatever its number says.
+    order = best_columns(score.masked_fill(~reached, -torch.inf), top)
+    rows = zip(entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True)
+    return [
+        tuple(
+            Answer(dataset.entities[id], value if seen else 0.0, seen)
+            for id, value, seen in zip(*row, strict=True)
+            if seen or candidates is not None
+        )
+        for row in rows
+    ]
+
+
+def best_columns(score: Tensor, top: int) -> Tensor:
+    """The columns of the `top` largest scores of every row, descending; of equals the first; [n, m] -> [n, top]."""
+    if len(score) != 1 or not 0 < top < score.shape[1]:
+        return torch.argsort(score, dim=1, descending=True, stable=True)[:, :top]
+    # Of one row only those are sorted that can be among them.
+    likely = torch.nonzero(score[0] >= torch.topk(score[0], top).values[-1])[:, 0]
+    order = torch.argsort(score[0, likely], descending=True, stable=True)[:top]
+    return likely[order][None]

@@ -1,0 +1,72 @@
+"""What a reader of a forecast should know about its question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from xerte.api.forecast import Question
+from xerte.data.dataset import Dataset
+from xerte.data.words import counted
+from xerte.forecaster import Queries
+from xerte.graph.index import TemporalIndex
+
+
+@dataclass(frozen=True)
+class Notes:
+    """No prior facts, a name that training never saw, a question far in the future.
+
+    Attributes:
+        dataset: what is asked about.
+        history: what may be read.
+    """
+
+    dataset: Dataset
+    history: TemporalIndex
+
+    def of(self, asked: Sequence[Question], queries: Queries) -> list[tuple[str, ...]]:
+        """The notes on each question."""
+        data, calendar, last = self.dataset, self.dataset.calendar, self.dataset.last_time
+        start, stop = self.history.prior(queries.subject, queries.known_before)
+        columns = ((stop - start), queries.relation, queries.time)
+        notes: list[tuple[str, ...]] = []
+        for question, known, count, relation, time in zip(
+            asked, self._seen(queries.subject, start, stop), *(column.tolist() for column in columns), strict=True
+        ):
+            lines = []
+            if not count:
+                lines.append(f"no prior facts: nothing is known of {question.known} before {question.time}")
+            if not known:
+                lines.append(f"{question.known} is in no training fact")
+            if not self._relations_seen[self._kind(relation)]:
+                lines.append(f"{data.relations[self._kind(relation)]} is in no training fact")
+            if time > last + calendar.ticks_per_unit:
+                away = counted((time - last) // calendar.ticks_per_unit, calendar.unit.value)
+                lines.append(f"the history ends at {calendar.format(last)}, {away} before the question")
+            notes.append(tuple(lines))
+        return notes
+
+    def _kind(self, direction: int) -> int:
+        """The relation of a direction."""
+        return direction % self.dataset.num_relations
+
+    @cached_property
+    def _relations_seen(self) -> list[bool]:
+        """For every relation, whether a training fact has it."""
+        seen: list[bool] = self.dataset.relations_seen_in_train().tolist()
+        return seen
+
+    def _seen(self, entity: Tensor, start: Tensor, stop: Tensor) -> list[bool]:
+        """Whether a training fact names each entity, given the range of its prior edges.
+
+        Mostly its earliest edge is one, and nothing grows with the history; otherwise all training facts are asked.
+        """
+        first = torch.nonzero(start < stop)[:, 0]
+        seen = torch.zeros_like(start, dtype=torch.bool)
+        seen[first] = self.history.edges(start[first]).fact < self.dataset.sizes[0]
+        if not bool(seen.all()):
+            seen |= torch.from_numpy(self.dataset.seen_in_train()).to(seen.device)[entity]
+        found: list[bool] = seen.tolist()
+        return found

@@ -1,0 +1,41 @@
+"""The JSON documents of xerte: what `--json` prints, what HTTP takes and returns, what docs/json.md describes.
+
+`base` (what all share, the error), `asked` (requests), `answered` (forecasts, explanations, comparisons), `listed`
+(datasets, names, histories, models), `judged` (evaluations, faithfulness, trainings).
+"""
+
+from xerte.api.schemas.answered import Answer as Answer
+from xerte.api.schemas.answered import Candidate as Candidate
+from xerte.api.schemas.answered import Change as Change
+from xerte.api.schemas.answered import Comparison as Comparison
+from xerte.api.schemas.answered import Edge as Edge
+from xerte.api.schemas.answered import Explanation as Explanation
+from xerte.api.schemas.answered import Fact as Fact
+from xerte.api.schemas.answered import Forecast as Forecast
+from xerte.api.schemas.answered import Graph as Graph
+from xerte.api.schemas.answered import ModelAnswers as ModelAnswers
+from xerte.api.schemas.answered import Node as Node
+from xerte.api.schemas.answered import Path as Path
+from xerte.api.schemas.answered import Place as Place
+from xerte.api.schemas.asked import CompareRequest as CompareRequest
+from xerte.api.schemas.asked import EventIn as EventIn
+from xerte.api.schemas.asked import ExplainRequest as ExplainRequest
+from xerte.api.schemas.asked import FactIn as FactIn
+from xerte.api.schemas.asked import ForecastRequest as ForecastRequest
+from xerte.api.schemas.asked import Question as Question
+from xerte.api.schemas.base import Body as Body
+from xerte.api.schemas.base import Error as Error
+from xerte.api.schemas.base import Versions as Versions
+from xerte.api.schemas.judged import Evaluation as Evaluation
+from xerte.api.schemas.judged import Faithfulness as Faithfulness
+from xerte.api.schemas.judged import Metrics as Metrics
+from xerte.api.schemas.judged import Training as Training
+from xerte.api.schemas.listed import Checked as Checked
+from xerte.api.schemas.listed import Dataset as Dataset
+from xerte.api.schemas.listed import Event as Event
+from xerte.api.schemas.listed import Found as Found
+from xerte.api.schemas.listed import Gotten as Gotten
+from xerte.api.schemas.listed import History as History
+from xerte.api.schemas.listed import Match as Match
+from xerte.api.schemas.listed import Statistics as Statistics
+from xerte.api.schemas.listed import TrainedModel as TrainedModel

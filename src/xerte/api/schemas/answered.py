@@ -1,0 +1,187 @@
+"""Forecasts, explanations and comparisons."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field
+
+from xerte.api.schemas.asked import Question
+from xerte.api.schemas.base import Body, Versions
+
+
+class Answer(Body):
+    """A candidate."""
+
+    entity: str
+    score: float
+    """Higher is likelier; comparable within one forecast only."""
+    reached: bool
+    """Whether the model had a reason to look at it; the others stand last."""
+
+
+class Change(Body):
+    """How a candidate fared when facts were hidden or supposed."""
+
+    entity: str
+    place: int | None
+    """Counted from 1; null where it is not reached."""
+    score: float
+    original_place: int | None
+    original_score: float
+    difference: float
+    """Of the two scores."""
+
+
+class Answered(Body):
+    """An answer to a question."""
+
+    def having(self, **more: Any) -> Self:
+        """The same, with these fields set."""
+        return self.model_copy(update=more)
+
+
+class Forecast(Answered):
+    """The answers to one question."""
+
+    query: Annotated[Question, Field(validation_alias="question")]
+    model: str
+    """Who answered."""
+    answers: list[Answer]
+    """Likeliest first."""
+    notes: list[str]
+    """What a reader should know: no prior facts, a name that training never saw, a question far in the future."""
+    original: list[Answer] | None = None
+    """The answers without the facts that were hidden or supposed; only there where some were."""
+    changes: list[Change] | None = None
+    """How the best answers of both differ; likewise."""
+    source: str | None = None
+    """The name or folder of the model that answered, where the question named none."""
+    versions: Versions | None = None
+    """What the answer was made from."""
+
+
+class Fact(Body):
+    """A fact that carried some of an answer's score."""
+
+    subject: str
+    relation: str
+    object: str
+    time: str
+    share: float
+    """Of the score, by all paths through this fact."""
+    sentence: str
+
+
+class Path(Body):
+    """A chain of facts from the question to the answer."""
+
+    share: float
+    sentence: str
+    facts: list[Fact]
+    """Earliest first."""
+
+
+class Node(Body):
+    """An entity at a time."""
+
+    id: int
+    """0 is the question."""
+    entity: str
+    time: str
+    step: int
+    """When it was first seen."""
+    attention: list[float]
+    """After every step."""
+    kept: bool
+
+
+class Edge(Body):
+    """A step of the model from a node back in time; subject to time are null for a self-loop."""
+
+    source: int
+    target: int
+    subject: str | None
+    relation: str | None
+    object: str | None
+    time: str | None
+    step: int
+    attention: float
+    """Among the edges of its source in this step."""
+    contribution: float
+    """Attention times that of the source: what pruning looks at."""
+    share: float
+    """Of the answer's score that came by this edge."""
+    kept: bool
+    sentence: str
+
+
+class Graph(Body):
+    """The inference graph; empty for a model that has none."""
+
+    nodes: list[Node]
+    edges: list[Edge]
+
+
+class Explanation(Answered):
+    """What spoke for one answer."""
+
+    query: Annotated[Question, Field(validation_alias="question")]
+    answers: list[Answer]
+    """Likeliest first."""
+    answer: str | None
+    """The candidate that is explained; null where there is none."""
+    score: float | None
+    """Its score; null where it was not reached."""
+    notes: list[str]
+    """What a reader should know."""
+    evidence: list[Fact]
+    """Heaviest first."""
+    paths: list[Path]
+    """Best first."""
+    graph: Graph
+    original: list[Answer] | None = None
+    """The answers without the facts that were hidden or supposed; only there where some were."""
+    changes: list[Change] | None = None
+    """How the best answers of both differ; likewise."""
+    source: str | None = None
+    """The name or folder of the model that answered, where the question named none."""
+    versions: Versions | None = None
+    """What the answer was made from."""
+    model: str | None = None
+    """Who answered."""
+    picture: dict[str, Any] | None = None
+    """What the viewer draws, where it was asked for."""
+
+
+class Place(Body):
+    """Where one model puts a candidate."""
+
+    rank: int | None
+    """Null where it does not reach it."""
+    score: float
+
+
+class Candidate(Body):
+    """A candidate in the rankings of all models."""
+
+    entity: str
+    true: bool
+    """Whether the dataset says that it happened."""
+    places: dict[str, Place]
+    """By model."""
+
+
+class ModelAnswers(Body):
+    """One model's answers."""
+
+    model: str
+    answers: list[Answer]
+    notes: list[str]
+
+
+class Comparison(Body):
+    """One question, several models."""
+
+    query: Annotated[Question, Field(validation_alias="question")]
+    models: list[ModelAnswers]
+    candidates: list[Candidate]
+    """Those among any model's best, by the mean of reciprocal ranks."""

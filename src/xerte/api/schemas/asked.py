@@ -1,0 +1,110 @@
+"""Requests: questions, and facts to hide, suppose or add."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from xerte.api.schemas.base import Body
+
+Name = Annotated[str, Field(min_length=1, max_length=10_000)]
+Time = Annotated[str | int, Field(union_mode="left_to_right")]
+"""ISO text, or a whole number where the dataset counts steps."""
+
+
+def _fact(value: Any) -> Any:
+    """A fact may also be written as "subject|relation|object|time" or as a list of the four."""
+    words = value.split("|") if isinstance(value, str) else value
+    if isinstance(words, list | tuple):
+        if len(words) != 4:
+            raise ValueError("a fact is subject, relation, object and time")
+        return dict(zip(("subject", "relation", "object", "time"), words, strict=True))
+    return value
+
+
+class Request(Body):
+    """What a client sends; a key that nobody knows is a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FactIn(Request):
+    """A fact, by its names."""
+
+    subject: Name
+    relation: Name
+    object: Name
+    time: Time
+
+    def words(self) -> tuple[str, str, str, str | int]:
+        """(subject, relation, object, time)."""
+        return self.subject, self.relation, self.object, self.time
+
+
+Facts = Annotated[list[Annotated[FactIn, BeforeValidator(_fact)]], Field(max_length=1000)]
+
+
+class Question(Body):
+    """A fact with one hole: "?" stands for what is asked."""
+
+    subject: str
+    relation: str
+    time: str
+    object: str = "?"
+
+
+class ForecastRequest(Request):
+    """Who or what stands at "?" in (subject, relation, object, time)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"subject": "Wenoravrin", "relation": "condemns", "time": "2022-10-20"}]}
+    )
+    subject: Name
+    """A name, or "?" where the object is given."""
+    relation: Name
+    """A name, or "inverse of " and a name."""
+    time: Time
+    """Only what happened before is read."""
+    object: Name = "?"
+    """A name where the subject is asked for."""
+    top: Annotated[int, Field(ge=1, le=10_000)] = 10
+    """How many answers to give."""
+    without: Facts = Field(default_factory=list)
+    """Facts of the history to hide."""
+    given: Facts = Field(default_factory=list)
+    """Facts to suppose."""
+    model: str | None = None
+    """A model's name; the server's own unless given."""
+
+
+class ExplainRequest(ForecastRequest):
+    """The same question, and what spoke for one of the answers."""
+
+    answer: Name | None = None
+    """The candidate to explain; the best answer unless given."""
+    paths: Annotated[int, Field(ge=1, le=1000)] = 10
+    """How many paths to tell."""
+    dismissed: bool = False
+    """With what the model saw and pruned in the graph."""
+
+
+class CompareRequest(Request):
+    """One question to several models."""
+
+    subject: Name
+    relation: Name
+    time: Time
+    object: Name = "?"
+    top: Annotated[int, Field(ge=1, le=10_000)] = 5
+    models: Annotated[list[str], Field(min_length=1, max_length=8)]
+    """Their names."""
+
+
+class EventIn(FactIn):
+    """Something that happened."""
+
+    id: str | None = None
+    """The sender's own; an event of the same id is stored once."""
+    known_at: Time | None = None
+    """When it became known, where that was later."""
+    source: str | None = None
+    """Who says so."""

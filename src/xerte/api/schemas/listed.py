@@ -1,0 +1,125 @@
+"""Datasets, names, histories, models."""
+
+from collections.abc import Mapping
+
+from xerte.api.schemas.base import Body
+
+
+class Dataset(Body):
+    """One dataset of the list."""
+
+    name: str
+    title: str
+    kind: str
+    """embedded, benchmark or imported."""
+    present: bool
+    """Whether it can be used right away."""
+    facts: int | None
+    problem: str
+    """Why it cannot be used although it is there; empty where it can."""
+
+
+class Gotten(Body):
+    """A benchmark that is here now."""
+
+    name: str
+    facts: int
+    folder: str
+
+
+class Statistics(Body):
+    """The paper's two statistics tables."""
+
+    train: int
+    """Facts."""
+    valid: int
+    test: int
+    entities: int
+    relations: int
+    timestamps: int
+    """Distinct times."""
+    unit: str
+    """The rhythm of the data: day, year …"""
+    entities_train: int
+    """Entities that a training fact names."""
+    entities_train_valid: int
+    """Entities that a training or validation fact names."""
+
+
+class Finding(Body):
+    """Something about a dataset that its user should know."""
+
+    kind: str
+    count: int
+    text: str
+
+
+class Checked(Body):
+    """A dataset whose every byte was read."""
+
+    name: str
+    intact: bool
+    findings: list[Finding]
+
+
+class Event(Body):
+    """A fact of the history."""
+
+    time: str
+    subject: str
+    relation: str
+    object: str
+    split: str
+    extras: Mapping[str, str]
+    """The columns kept beside it."""
+
+
+class History(Body):
+    """What happened to an entity, newest first."""
+
+    entity: str
+    facts: int
+    """How many there are in all."""
+    events: list[Event]
+    next: str | None = None
+    """Where the next page begins; null on the last one."""
+
+
+class Match(Body):
+    """A name that was looked for."""
+
+    kind: str
+    """entity or relation."""
+    name: str
+    facts: int
+    """How many name it."""
+
+
+class Found(Body):
+    """The names that hold all the words, busiest first."""
+
+    found: int
+    names: list[Match]
+    next: str | None = None
+    """Where the next page begins; null on the last one."""
+
+
+class TrainedModel(Body):
+    """A model that can answer."""
+
+    name: str
+    """What to call it."""
+    model: str
+    """What it is: xerte, recurrence, tntcomplex …"""
+    dataset: str | None
+    """What it was trained on; null for one that needs no training."""
+    preset: str | None
+    trained: str | None
+    """When, in UTC."""
+    valid_mrr: float | None
+    """Time-aware MRR on valid, in percent, of the best epoch."""
+    test_mrr: float | None
+    """On test, where that was measured."""
+    folder: str | None
+    version: str | None
+    """Changes with every weight."""

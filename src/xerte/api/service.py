@@ -1,0 +1,88 @@
+"""The service: everything the interfaces offer, by the names of datasets and models. The command line and HTTP call it.
+
+Datasets and models are opened once and kept. What comes back are the objects of `api`, whose `to_body()` is the
+document of `schemas` that `--json` prints and HTTP returns.
+"""
+
+from pathlib import Path
+from threading import RLock
+
+from xerte import __version__
+from xerte.api import datasets, schemas
+from xerte.api.compare import Comparison, compare
+from xerte.api.explain import Explanation
+from xerte.api.forecast import Forecast
+from xerte.api.model import Model
+from xerte.api.versions import dataset_version
+from xerte.data.dataset import Dataset
+from xerte.experiment.shelf import TrainedModel, default_model, models, version
+
+
+class Service:
+    """Answers requests about any dataset with any model.
+
+    Args:
+        device: where questions are answered: "auto", "cpu", "cuda".
+    """
+
+    def __init__(self, device: str = "auto") -> None:
+        self._device = device
+        self._datasets: dict[str, Dataset] = {}
+        self._models: dict[tuple[str, str], Model] = {}
+        self._lock = RLock()
+
+    def dataset(self, name: str | Path) -> Dataset:
+        """The dataset of this name or folder."""
+        with self._lock:
+            if str(name) not in self._datasets:
+                self._datasets[str(name)] = datasets.load(name)
+            return self._datasets[str(name)]
+
+    def default_model(self, dataset: str) -> TrainedModel:
+        """What answers unless a model is named: the newest trained on this dataset, else recurrence."""
+        return default_model(self.dataset(dataset))
+
+    def model(self, dataset: str, name: str | None = None) -> Model:
+        """The model of this name or folder, ready for a dataset; the default one unless named."""
+        chosen = name or self.default_model(dataset).name
+        with self._lock:
+            if (dataset, chosen) not in self._models:
+                self._models[dataset, chosen] = Model.load(chosen, self.dataset(dataset), self._device)
+            return self._models[dataset, chosen]
+
+    def models(self) -> list[TrainedModel]:
+        """Every model that can answer, newest first."""
+        return models()
+
+    def versions(self, model: Model) -> schemas.Versions:
+        """What this model's answers are made from."""
+        weights = version(model.metadata) or f"{model.name}-{__version__}"
+        return schemas.Versions(dataset=dataset_version(model.dataset), model=weights)
+
+    def forecast(self, dataset: str, asked: schemas.ForecastRequest) -> Forecast:
+        """The answers to one question."""
+        return forecast(self.model(dataset, asked.model), asked)
+
+    def explain(self, dataset: str, asked: schemas.ExplainRequest) -> tuple[Forecast, Explanation]:
+        """The answers to one question, and what spoke for one of them."""
+        answered = self.forecast(dataset, asked)
+        return answered, answered.explain(asked.answer, most=asked.paths)
+
+    def compare(self, dataset: str, asked: schemas.CompareRequest) -> Comparison:
+        """One question to several models."""
+        chosen = [self.model(dataset, name) for name in asked.models]
+        words = (asked.subject, asked.relation, asked.time)
+        return compare(self.dataset(dataset), *words, chosen, object=asked.object, top=asked.top)
+
+
+def forecast(model: Model, asked: schemas.ForecastRequest) -> Forecast:
+    """What a model answers to a request."""
+    return model.forecast(
+        asked.subject,
+        asked.relation,
+        asked.time,
+        asked.top,
+        object=asked.object,
+        without=[fact.words() for fact in asked.without],
+        given=[fact.words() for fact in asked.given],
+    )

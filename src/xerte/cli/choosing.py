@@ -1,0 +1,37 @@
+"""Which model answers: the one that is named, or the newest trained on the dataset."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from xerte.api import Model
+
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", help="A model's name or folder (default: the newest trained on DATA, else recurrence)."),
+]
+
+
+def source_of(model: "Model", note: str) -> dict[str, str]:
+    """The same for JSON."""
+    return {"source": model.source} if note else {}
+
+
+def print_note(note: str) -> None:
+    """The note, where there is one."""
+    if note:
+        typer.echo(note)
+
+
+def open_model(dataset: str, name: str | None, device: str) -> "tuple[Model, str]":
+    """The model, ready, and a line that says which it is where none was named and one is trained."""
+    from xerte.api.service import Service
+
+    service = Service(device)
+    if name is not None:
+        return service.model(dataset, name), ""
+    chosen = service.default_model(dataset)
+    score = "" if chosen.valid_mrr is None else f", valid MRR {chosen.valid_mrr:.2f}"
+    note = f"note: {chosen.name} answered, the newest model trained on {dataset}{score}; --model names another"
+    return service.model(dataset, chosen.name), note if chosen.dataset else ""

@@ -1,0 +1,92 @@
+"""The models that are there: trained ones under $XERTE_HOME and in a clone, and those that need no training."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from xerte.data.dataset import Dataset
+from xerte.errors import XerteError
+from xerte.experiment import saved
+from xerte.experiment.registry import MODELS
+from xerte.experiment.saved import models_in, own_shelves, refuse_other_dataset
+from xerte.training.checkpoint import STATE, read_metadata
+
+FLOOR = "recurrence"
+"""Answers where nothing has been trained."""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model that can answer; `xerte.api.schemas.TrainedModel` says what its fields mean."""
+
+    name: str
+    model: str
+    dataset: str | None = None
+    preset: str | None = None
+    trained: str | None = None
+    valid_mrr: float | None = None
+    test_mrr: float | None = None
+    folder: str | None = None
+    version: str | None = None
+
+
+def trained_models(dataset: str | None = None) -> list[TrainedModel]:
+    """The trained models, newest first, those that come with a clone last; of one dataset where it is named.
+
+    A folder whose model is damaged is left out: opening it by its name says what is wrong.
+    """
+    runs = {folder.resolve(): folder for shelf in own_shelves() for folder in models_in(shelf)}
+    newest = sorted(runs.values(), key=lambda folder: -(folder / STATE).stat().st_mtime)
+    found = [one for folder in (*newest, *models_in(saved.PRETRAINED)) if (one := _described(folder)) is not None]
+    return [one for one in found if dataset is None or one.dataset == dataset]
+
+
+def models() -> list[TrainedModel]:
+    """The trained models, then those that need no training."""
+    free = [TrainedModel(name, name) for name, kind in MODELS.items() if not kind.learns]
+    return [*trained_models(), *free]
+
+
+def default_model(dataset: Dataset) -> TrainedModel:
+    """The newest trained model that fits a dataset; where there is none, recurrence."""
+    for one in trained_models(dataset.name):
+        try:
+            refuse_other_dataset(read_metadata(Path(str(one.folder))), dataset)
+        except XerteError:
+            continue
+        return one
+    return TrainedModel(FLOOR, FLOOR)
+
+
+def _described(folder: Path) -> TrainedModel | None:
+    try:
+        metadata = read_metadata(folder)
+        epochs = metadata.get("epochs") or []
+        best = max((float(epoch["valid"]["mrr"]) for epoch in epochs), default=None)
+        trained = datetime.fromtimestamp((folder / STATE).stat().st_mtime, UTC)
+        return TrainedModel(
+            name=folder.name,
+            model=str(metadata["model"]),
+            dataset=str(metadata["dataset"]["name"]),
+            preset=metadata.get("preset"),
+            trained=trained.isoformat(timespec="seconds"),
+            valid_mrr=best,
+            test_mrr=_test_mrr(metadata),
+            folder=str(folder),
+            version=version(metadata),
+        )
+    except (XerteError, OSError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _test_mrr(metadata: dict[str, Any]) -> float | None:
+    """What packing measured."""
+    packed = metadata.get("packed") or {}
+    return float(packed["packed"]["mrr"]) if packed.get("split") == "test" else None
+
+
+def version(metadata: dict[str, Any]) -> str | None:
+    """Of a saved model: the beginning of its weights' hash."""
+    weights = metadata.get("files", {}).get("weights", {})
+    return str(weights["sha256"])[:16] if "sha256" in weights else None
