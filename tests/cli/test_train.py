@@ -85,7 +85,7 @@ def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: P
     assert "valid MRR" in lines[5]
     assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[6])
     assert lines[7:] == [f"The model is in {tmp_path}/home/runs/mine-auto: xerte evaluate mine --model mine-auto"]
-    assert (tmp_path / "runs" / "mine-auto" / "state.json").exists()
+    assert (tmp_path / "home" / "runs" / "mine-auto" / "state.json").exists()
 
 
 def test_training_as_json_and_with_a_trace(mine: str, tmp_path: Path) -> None:

@@ -1,0 +1,52 @@
+"""Which models are there, and which answers where none is named."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from xerte.api.datasets import load
+from xerte.api.service import Service
+from xerte.experiment.shelf import FLOOR, default_model, models, trained_models
+
+
+def keep(folder: Path, mrr: float, age: float, dataset: str = "world") -> None:
+    data = load("world")
+    metadata = {
+        "format": "xerte state 1",
+        "model": "xerte",
+        "preset": "world",
+        "dataset": {
+            "name": dataset,
+            "entities": data.entities.fingerprint,
+            "relations": data.relations.fingerprint,
+            "ticks_per_unit": data.calendar.ticks_per_unit,
+        },
+        "epochs": [{"valid": {"mrr": mrr}}, {"valid": {"mrr": mrr - 1}}],
+        "files": {"weights": {"sha256": "ab" * 32}},
+    }
+    folder.mkdir(parents=True)
+    (folder / "state.json").write_text(json.dumps(metadata))
+    os.utime(folder / "state.json", (1e9 - age, 1e9 - age))
+
+
+def test_the_newest_model_of_the_dataset_answers(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert default_model(load("world")).name == FLOOR
+    keep(own_home / "runs" / "old", 50, age=3)
+    keep(tmp_path / "runs" / "new", 40, age=1)
+    keep(own_home / "models" / "elsewhere", 90, age=0, dataset="mine")
+    (own_home / "runs" / "damaged").mkdir()
+    (own_home / "runs" / "damaged" / "state.json").write_text("{")
+    assert [one.name for one in trained_models("world")] == ["new", "old"]
+    chosen = Service("cpu").default_model("world")
+    assert (chosen.name, chosen.valid_mrr, chosen.version) == ("new", 40, "ab" * 8)
+
+
+def test_the_list_ends_with_what_needs_no_training() -> None:
+    listed = models()
+    assert [one.name for one in listed if one.dataset is None][:1] == [FLOOR]
+    assert all(one.dataset is None for one in listed[-2:])
