@@ -1,8 +1,8 @@
-"""Events from files: who did what to whom, and when."""
+"""Events from files and tables: who did what to whom, and when."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -11,20 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data.calendar import Calendar, Tick
-from xerte.data.facts import Facts, Ids, repeated
-from xerte.data.reading import Coded, Scratch, encode, load, parquet_columns, readable, scratch, texts, time_type
-from xerte.data.records import csv_columns
-from xerte.data.rejects import find_rejects, write_rejects
-from xerte.data.rhythm import finer_than_most, fit_dates, fit_steps
-from xerte.data.source import Column, FileFormat, Source, find_source, json_keys
+from xerte.data.columns import Column
+from xerte.data.facts import Facts, Ids
+from xerte.data.lookalikes import lookalikes
+from xerte.data.opening import Input, open_sources
+from xerte.data.pairs import Pairs, read_pairs
+from xerte.data.reading import Coded, Scratch, encode, load, readable, scratch, texts, time_type
+from xerte.data.rejects import Reject, find_rejects, rejects_files, write_rejects
+from xerte.data.rhythm import finer_than_most
+from xerte.data.source import Source
 from xerte.data.splits import Finding
 from xerte.data.text import TextColumn
+from xerte.data.timeline import Lasting, Timeline, distinct_in_time_order, timeline
 from xerte.data.times import TimeFormat, TimeReading, infer_time
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.words import counted
 from xerte.errors import InputError
 
-_Name = TypeVar("_Name", TimeFormat, Tick)
+_Name = TypeVar("_Name", TimeFormat, Tick, Lasting)
+SKIP = "skip"
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,13 @@ class ReadReport:
 
     Attributes:
         rows_read: rows that could be read, duplicates included.
-        rows_skipped: bad rows left out; rows_read + rows_skipped is all there was.
-        rejects: where the bad rows were written, None when there were none.
+        rows_skipped: bad rows left out; rows_read + rows_skipped + rows_without_object is all there was.
+        rejects: where the bad rows were written, the first file of several; None when there were none.
         duplicates: rows that repeat an earlier fact (same subject, relation, object and time) and were left out.
         time: how time was understood ("time as ISO date, unit day, 2014-01-01 to 2014-12-31").
         findings: what was changed or decided by a few rows, which their owner may not expect.
+        rows_without_object: rows left out because they have no object and that was asked for.
+        rejects_files: all files the bad rows were written to.
     """
 
     rows_read: int
@@ -46,6 +53,8 @@ class ReadReport:
     duplicates: int
     time: str
     findings: tuple[Finding, ...] = ()
+    rows_without_object: int = 0
+    rejects_files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,173 +78,248 @@ class EventLog:
 
 
 def read_events(
-    path: str | PathLike[str] | Sequence[str | PathLike[str]],
+    path: Input,
     *,
     subject: Column = "subject",
     relation: Column = "relation",
     object: Column = "object",
     time: Column = "time",
+    ends: Column | None = None,
     keep: Sequence[Column] = (),
     format: str | None = None,
+    table: str | None = None,
+    sql: str | None = None,
+    encoding: str | None = None,
     delimiter: str | None = None,
     quote: str = '"',
     header: bool = True,
     time_format: str | None = None,
+    time_zone: str | None = None,
     unit: str | None = None,
+    lasting: str = "every",
+    missing_object: str | None = None,
+    labels: Pairs | None = None,
+    entity_labels: Pairs | None = None,
     bad_rows: Literal["stop", "skip"] = "stop",
     rejects: str | PathLike[str] | None = None,
+    force: bool = False,
 ) -> EventLog:
-    """Read events from CSV, TSV, Parquet or JSON lines files (gzip too). White space around a name is no part of it.
+    """Read events from files or a DataFrame. White space around a name is no part of it.
 
     Args:
-        path: a file, or several that are read one after the other.
-        subject, relation, object, time: the columns, by name or by position counted from 1 (an integer or its digits).
+        path: CSV, TSV, JSON, JSON lines, Parquet or Excel, compressed or in an archive; several are read one after the
+            other. Or a DataFrame of pandas or polars, or a table of Arrow.
+        subject, relation, object, time: a column by its name or by its position counted from 1 (an integer or its
+            digits), a fixed text ("=beats"), or a template over columns ("{type}: {subtype}").
+        ends: the column that says when a fact ended, where facts last; nothing there means it has not ended.
         keep: further columns to keep for display.
-        format: csv, tsv, parquet or jsonl; the suffix tells unless given.
-        delimiter: what separates fields of CSV (default: comma) or TSV (default: tab).
+        format: csv, tsv, parquet, jsonl, json or excel; the suffix tells unless given.
+        table: the sheet of a workbook (or a part of it, "Sheet1!A3:F200"), or the file within an archive.
+        sql: a SELECT of duckdb whose rows are read; `path` may name a duckdb database to ask, or be empty.
+        encoding: of text files, where it is not UTF-8.
+        delimiter: what separates fields of CSV; found unless given.
         quote: what may surround a field; "" where quotes are ordinary signs.
         header: whether the first row of CSV and TSV names the columns; without it columns go by position.
-        time_format: iso, epoch, epoch-ms, integer or year; found from the values and reported unless given.
+        time_format: iso, epoch, epoch-ms, integer, year, or a pattern like %d/%m/%Y; found from the values unless
+            given.
+        time_zone: of times that name none, like Europe/Berlin; UTC unless given.
         unit: the rhythm of the data (second … year); found from the gaps between times unless given.
+        lasting: what becomes of a fact with an end: a fact in "every" unit until then, one at "both" ends, or "begin".
+        missing_object: what to do with rows that have no object: "skip" them, or the name to put there, like "=nobody".
+        labels: what the codes of relations mean: a mapping, or a file of two columns.
+        entity_labels: likewise for entities.
         bad_rows: "stop" at the first bad row, or "skip" all of them and write them to `rejects`.
-        rejects: file for bad rows; by default the first file's name with ".rejects.csv" behind it.
+        rejects: file for all bad rows; by default each file's name with ".rejects.csv" behind it, and a number where
+            that is taken.
+        force: whether a file named by `rejects` may be overwritten.
 
     Raises:
         BadRowError: with file, line, column and value of the first bad row.
         InputError: a file, column or option is wrong.
     """
-    paths = [Path(path)] if isinstance(path, str | PathLike) else [Path(one) for one in path]
-    asked_format, asked_unit = _choice(TimeFormat, time_format, "time format"), _choice(Tick, unit, "unit")
-    if not paths or bad_rows not in ("stop", "skip"):
-        raise InputError(
-            "give at least one events file" if not paths else f"bad rows {bad_rows!r}: choose stop or skip"
-        )
+    asked_time = time_format if time_format and "%" in time_format else _choice(TimeFormat, time_format, "time format")
+    asked_unit, asked_lasting = _choice(Tick, unit, "unit"), _choice(Lasting, lasting, "way to last")
+    if bad_rows not in ("stop", "skip"):
+        raise InputError(f"bad rows {bad_rows!r}: choose stop or skip")
+    asked = {"subject": subject, "relation": relation, "object": object, "time": time}
+    asked |= {"ends": ends} if ends is not None else {}
+    asked |= {f"extra{number}": column for number, column in enumerate(keep)}
     with scratch() as db:
-        asked = [subject, relation, object, time, *keep]
-        sources = [_describe(db, find_source(one, format, delimiter, quote, header), asked) for one in paths]
-        sizes, reading, coded, carefully = _read(db, sources, asked_format)
-        skipped, target = 0, Path(rejects or paths[0].with_name(paths[0].name + ".rejects.csv"))
-        found = find_rejects(db, sources, sizes, coded.bad, reading) if carefully or coded.bad.any() else iter(())
-        first = next(found, None)
-        if first is not None:
-            if bad_rows == "stop":
-                raise first.error()
-            skipped = write_rejects(target, chain((first,), found))
-        good = np.flatnonzero(~coded.bad)
+        options = {"format": format, "table": table, "encoding": encoding, "delimiter": delimiter}
+        sources, inputs = open_sources(db, path, asked, sql=sql, quote=quote, header=header, **options)
+        names = {"relation": labels, "entity": entity_labels}
+        meant = {kind: dict(read_pairs(given, db.folder)) for kind, given in names.items() if given is not None}
+        how = _How(asked_time, time_zone, meant, may_lack_object=missing_object is not None)
+        sizes, reading, coded, carefully = _read(db, sources, how)
+        first: Reject | None = None
+        skipped, written = 0, tuple[Path, ...]()
+        bad = coded.bad & ~coded.nobody if how.may_lack_object else coded.bad
+        if carefully or bad.any():
+            found = find_rejects(db, sources, sizes, bad, reading, how.may_lack_object)
+            first = next(found, None)
+            if first is not None:
+                if bad_rows == "stop":
+                    raise first.error()
+                skipped, written = _write_apart(chain((first,), found), sources, rejects, inputs, force)
+        good, coded = _rows_with_object(coded, missing_object)
         if len(good) == 0:
-            raise InputError(f"no row can be read: {first.error()}" if first else f"{paths[0]} holds no events")
-        ticks, calendar, fractions = _ticks(coded.time[good], reading, asked_unit)
-        unusual = _findings(ticks, calendar if asked_unit is None else None, coded.trimmed)
-        rows, ticks = _distinct_in_time_order(coded, good, ticks)
-        names = [sources[0].columns[place] for place in sources[0].wanted[4:]]
-        extras = {name: texts(db, number).take(rows) for number, name in enumerate(names)}
-    ids, entities, relations = _only_named(coded, rows)
-    facts = Facts(*ids, ticks)
-    line = _time_line(reading, calendar, ticks, fractions)
-    report = ReadReport(len(good), skipped, target if skipped else None, len(good) - len(rows), line, unusual)
-    return EventLog(facts, entities, relations, calendar, extras, report)
+            raise InputError(f"no row can be read: {first.error()}" if first else f"{sources[0].path} holds no events")
+        line = timeline(coded, good, reading, asked_unit, asked_lasting or Lasting.EVERY)
+        log = _log(db, sources[0], coded, line)
+    unusual = [
+        *_findings(line, line.calendar if asked_unit is None else None, coded.trimmed),
+        *_label_findings(coded, meant),
+        *lookalikes(log.entities, log.relations),
+    ]
+    nobody = int(coded.nobody.sum()) if missing_object == SKIP else 0
+    report = ReadReport(
+        len(good), skipped, written[0] if written else None, len(line.rows) - len(log.facts),
+        _time_line(reading, line.calendar, log.facts.time, line.fractions), tuple(unusual), nobody, written,
+    )  # fmt: skip
+    return EventLog(log.facts, log.entities, log.relations, log.calendar, log.extras, report)
+
+
+@dataclass(frozen=True)
+class _How:
+    """How rows are to be understood."""
+
+    time: TimeFormat | str | None
+    zone: str | None
+    labels: Mapping[str, Mapping[str, str]]
+    may_lack_object: bool
 
 
 def _choice(names: type[_Name], asked: str | None, what: str) -> _Name | None:
     if asked is None:
         return None
-    try:
-        return names(asked)
-    except ValueError:
-        raise InputError(f"{asked!r} is not a {what}: there are {', '.join(names)}") from None
+    known = [name for name in names if name != "pattern"]
+    if asked not in known:
+        pattern = ", or a pattern like %d/%m/%Y" * (len(known) < len(names))
+        raise InputError(f"{asked!r} is not a {what}: there are {', '.join(known)}{pattern}")
+    return names(asked)
 
 
-def _describe(db: Scratch, source: Source, asked: Sequence[Column]) -> Source:
-    if source.format is FileFormat.PARQUET:
-        return source.wanting(parquet_columns(db, source.path), asked)
-    if source.format is FileFormat.JSONL:
-        # where no line can be read nobody knows the keys, and the first line is the fault to name
-        return source.wanting(json_keys(source) or [column for column in asked if isinstance(column, str)], asked)
-    return source.wanting(csv_columns(source), asked)
-
-
-def _read(
-    db: Scratch, sources: Sequence[Source], asked: TimeFormat | None
-) -> tuple[list[int], TimeReading, Coded, bool]:
+def _read(db: Scratch, sources: Sequence[Source], how: _How) -> tuple[list[int], TimeReading, Coded, bool]:
     """Rows per file, how time is read, all rows in ids, and whether text files had to be read carefully."""
     import duckdb
 
-    is_text = any(source.format is not FileFormat.PARQUET for source in sources)
+    is_text = any(source.is_text for source in sources)
     if is_text:
         try:
-            sizes, reading, coded = _read_once(db, sources, asked, carefully=False)
-            if not coded.bad.any():
+            sizes, reading, coded = _read_once(db, sources, how, carefully=False)
+            if not (coded.bad & ~coded.nobody if how.may_lack_object else coded.bad).any():
                 return sizes, reading, coded, False
         except duckdb.Error:
             pass  # a row is wrong somewhere: the careful reading finds out where
     with readable(sources[0].path):
-        return *_read_once(db, sources, asked, carefully=is_text), is_text
+        return *_read_once(db, sources, how, carefully=is_text), is_text
 
 
 def _read_once(
-    db: Scratch, sources: Sequence[Source], asked: TimeFormat | None, carefully: bool
+    db: Scratch, sources: Sequence[Source], how: _How, carefully: bool
 ) -> tuple[list[int], TimeReading, Coded]:
     sizes = load(db, sources, carefully)
-    reading = infer_time(db.con, time_type(db), asked)
-    return sizes, reading, encode(db, reading)
+    reading = infer_time(db.con, time_type(db), how.time, how.zone)
+    return sizes, reading, encode(db, reading, how.labels)
 
 
-def _ticks(values: npt.NDArray[np.int64], reading: TimeReading, unit: Tick | None) -> tuple[Ids, Calendar, int]:
-    """Times as ticks, their calendar, and how many of them had a fraction of a second cut off."""
-    if reading.format is TimeFormat.INTEGER or unit is Tick.STEP:
-        if unit not in (None, Tick.STEP) or reading.format is not TimeFormat.INTEGER:
-            raise InputError(f"the times are read as {reading.words}s: unit {unit} does not fit them, leave it out")
-        return *fit_steps(values), 0
-    if reading.format is TimeFormat.YEAR:
-        seconds = (values - 1970).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64)
-        return *fit_dates(seconds, reading.precision, unit), 0
-    seconds = values // 1_000_000
-    return *fit_dates(seconds, reading.precision, unit), int(np.count_nonzero(seconds * 1_000_000 != values))
+def _write_apart(
+    rejects: "chain[Reject]",
+    sources: Sequence[Source],
+    asked: str | PathLike[str] | None,
+    inputs: Sequence[Path],
+    force: bool,
+) -> tuple[int, tuple[Path, ...]]:
+    """How many rejects there are, and where they were written: to one file that was asked for, or beside each."""
+    targets = rejects_files([source.path for source in sources], Path(asked) if asked else None, inputs, force)
+    if asked:
+        return write_rejects(Path(asked), rejects), (Path(asked),)
+    count, written = 0, []
+    for path, some in groupby(rejects, key=lambda reject: reject.file):
+        count += write_rejects(targets[path], some)
+        written.append(targets[path])
+    return count, tuple(written)
 
 
-def _distinct_in_time_order(coded: Coded, rows: npt.NDArray[np.int64], ticks: Ids) -> tuple[npt.NDArray[np.int64], Ids]:
-    """The rows that hold a fact for the first time, earliest fact first, and their times."""
-    if (np.diff(ticks) < 0).any():
-        # time and place in one 64-bit key: sorting plain keys is several times faster than a stable argsort
-        key = (ticks.astype(np.int64) - ticks.min()) << 32
-        key |= np.arange(len(ticks))
-        key.sort()
-        key &= 0xFFFFFFFF
-        rows, ticks = rows[key], ticks[key]
-    repeats = repeated(Facts(coded.subject[rows], coded.relation[rows], coded.object[rows], ticks))
-    return (np.delete(rows, repeats), np.delete(ticks, repeats)) if len(repeats) else (rows, ticks)
+def _rows_with_object(coded: Coded, missing_object: str | None) -> tuple[npt.NDArray[np.int64], Coded]:
+    """The good rows; those without an object are among them where a name stands for it."""
+    if missing_object is None or missing_object == SKIP or not coded.nobody.any():
+        return np.flatnonzero(~coded.bad), coded
+    name = missing_object.removeprefix("=").strip()
+    if not name:
+        raise InputError("name what stands for a missing object, like =nobody, or skip such rows")
+    entities = coded.entities if name in coded.entities else Vocabulary.of([*coded.entities, name])
+    object = np.where(coded.nobody, np.int32(entities.place(name)), coded.object)
+    bad = coded.bad & ~coded.nobody
+    filled = Coded(**{**vars(coded), "object": object, "bad": bad, "entities": entities})
+    return np.flatnonzero(~bad), filled
 
 
-def _only_named(coded: Coded, rows: npt.NDArray[np.int64]) -> tuple[tuple[Ids, Ids, Ids], Vocabulary, Relations]:
-    """The ids of these rows; names that only bad rows held are dropped."""
-    subject, relation, object = coded.subject[rows], coded.relation[rows], coded.object[rows]
-    if not coded.bad.any():
-        return (subject, relation, object), coded.entities, coded.relations
-    entity_used, relation_used = np.zeros(len(coded.entities), bool), np.zeros(len(coded.relations), bool)
-    entity_used[subject] = entity_used[object] = True
-    relation_used[relation] = True
-    entity_id, relation_id = (np.cumsum(used, dtype=np.int32) - np.int32(1) for used in (entity_used, relation_used))
-    return (
-        (entity_id[subject], relation_id[relation], entity_id[object]),
-        coded.entities.take(np.flatnonzero(entity_used)),
-        coded.relations.take(np.flatnonzero(relation_used)),
-    )
+@dataclass(frozen=True)
+class _Log:
+    facts: Facts
+    entities: Vocabulary
+    relations: Relations
+    calendar: Calendar
+    extras: Mapping[str, TextColumn]
 
 
-def _findings(ticks: Ids, found: Calendar | None, trimmed: int) -> tuple[Finding, ...]:
+def _log(db: Scratch, source: Source, coded: Coded, line: Timeline) -> _Log:
+    relation, relations = coded.relation[line.rows], coded.relations
+    if line.is_end is not None:
+        relations = Relations.of([*relations, *(f"end of {name}" for name in relations)])
+        relation = np.where(line.is_end, relation + np.int32(len(coded.relations)), relation).astype(np.int32)
+    places, facts = distinct_in_time_order(coded.subject[line.rows], relation, coded.object[line.rows], line.ticks)
+    kept = [role for role in source.roles if role.startswith("extra")]
+    kept += ["ends"] if "ends" in source.roles else []
+    rows = line.rows[places]
+    extras = {source.roles[role].title: texts(db, role).take(rows) for role in kept}
+    facts, entities, relations = _only_named(facts, coded.entities, relations)
+    return _Log(facts, entities, relations, line.calendar, extras)
+
+
+def _only_named(facts: Facts, entities: Vocabulary, relations: Relations) -> tuple[Facts, Vocabulary, Relations]:
+    """The facts and the names they have; names that only bad rows held are dropped."""
+    entity_used, relation_used = np.zeros(len(entities), bool), np.zeros(len(relations), bool)
+    entity_used[facts.subject] = entity_used[facts.object] = True
+    relation_used[facts.relation] = True
+    subject, relation, object = facts.subject, facts.relation, facts.object
+    if not entity_used.all():
+        entity_id = np.cumsum(entity_used, dtype=np.int32) - np.int32(1)
+        subject, object, entities = entity_id[subject], entity_id[object], entities.take(np.flatnonzero(entity_used))
+    if not relation_used.all():
+        relation_id = np.cumsum(relation_used, dtype=np.int32) - np.int32(1)
+        relation, relations = relation_id[relation], relations.take(np.flatnonzero(relation_used))
+    return Facts(subject, relation, object, facts.time), entities, relations
+
+
+def _findings(line: Timeline, found: Calendar | None, trimmed: int) -> list[Finding]:
     """What the rows' owner may not expect of the calendar, where it was found and not asked for, and of the names."""
     findings = []
     if trimmed:
-        text = f"white space around {counted(trimmed, 'name')} was left out"
-        findings.append(Finding("trimmed", trimmed, text))
-    if found is not None and (few := finer_than_most(ticks, found)) is not None:
+        findings.append(Finding("trimmed", trimmed, f"white space around {counted(trimmed, 'name')} was left out"))
+    if found is not None and (few := finer_than_most(line.ticks, found)) is not None:
         odd, unit = few
         text = (
-            f"{counted(odd, 'row tells', 'rows tell')} the time to the {found.tick}, the other {len(ticks) - odd:,} "
-            f"to the {unit}: times are counted in {found.unit}s, with the unit {unit} in {unit}s"
+            f"{counted(odd, 'row tells', 'rows tell')} the time to the {found.tick}, the other "
+            f"{len(line.ticks) - odd:,} to the {unit}: times are counted in {found.unit}s, with --unit {unit} in "
+            f"{unit}s"
         )
         findings.append(Finding("finer", odd, text))
-    return tuple(findings)
+    return findings
+
+
+def _label_findings(coded: Coded, labels: Mapping[str, Mapping[str, str]]) -> list[Finding]:
+    findings = []
+    for kind, names in (("relation", coded.relations), ("entity", coded.entities)):
+        if kind not in labels:
+            continue
+        meanings = set(labels[kind].values())
+        bare = [name for name in names if name not in meanings]
+        if bare:
+            text = f"{counted(len(bare), 'name has', 'names have')} no label, like {bare[0]}"
+            findings.append(Finding("unlabelled", len(bare), text))
+    return findings
 
 
 def _time_line(reading: TimeReading, calendar: Calendar, ticks: Ids, fractions: int) -> str:

@@ -1,10 +1,10 @@
 """Events files through duckdb: rows become ids without a Python object per row, in bounded memory."""
 
-# ruff: noqa: S608 - what is put into SQL is our own or quoted by _text, _identifier and _path
+# ruff: noqa: S608 - what is put into SQL is our own or quoted by quoted, identifier and path_text
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data.facts import Ids
+from xerte.data.limits import LONGEST_LINE
 from xerte.data.records import sieve
-from xerte.data.source import FileFormat, Source
+from xerte.data.source import NAMES, FileFormat, Source
 from xerte.data.text import TextColumn
 from xerte.data.times import TimeReading
 from xerte.data.vocabulary import Relations, Vocabulary
@@ -25,9 +26,14 @@ if TYPE_CHECKING:
 
 _MEMORY_LIMIT = "4GB"
 _TEXTS_AT_ONCE = 100_000
-_NAMES = ("subject", "relation", "object")
 _BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
 """What `str.strip` takes off, the non-breaking blank among it."""
+
+
+SHEET_ROW = "row of the sheet"
+"""The column of a spreadsheet's table that says which row of the sheet it is, from 0."""
+NEVER = np.iinfo(np.int64).max
+"""The end of a fact that has not ended."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Coded:
         subject, relation, object: ids, by the byte order of the names.
         time: microseconds since 1970, plain integers or years: what `TimeReading.sql` gives.
         bad: rows in which one of the four is missing or cannot be read; their ids and times mean nothing.
+        nobody: bad rows in which nothing but the object is missing.
+        ends: when facts end, likewise; `NEVER` where nothing is said. None where facts are moments.
         trimmed: how many names, as the files write them, had white space around them; it is no part of a name.
     """
 
@@ -54,6 +62,8 @@ class Coded:
     object: Ids
     time: npt.NDArray[np.int64]
     bad: npt.NDArray[np.bool_]
+    nobody: npt.NDArray[np.bool_]
+    ends: npt.NDArray[np.int64] | None
     entities: Vocabulary
     relations: Relations
     trimmed: int
@@ -76,57 +86,56 @@ def scratch() -> Iterator[Scratch]:
             yield Scratch(con, Path(folder))
 
 
-def parquet_columns(scratch: Scratch, path: Path) -> list[str]:
-    """The names of a Parquet file's columns."""
-    with readable(path):
-        rows = scratch.con.execute(f"DESCRIBE SELECT * FROM read_parquet({_path(path)})").fetchall()
-    return [name for name, *_ in rows]
+def write_table(scratch: Scratch, name: str, columns: Mapping[str, Sequence[str | None]]) -> None:
+    """Make a table of texts."""
+    _write_table(scratch.con, name, columns)
+
+
+def _write_table(con: "DuckDBPyConnection", name: str, columns: Mapping[str, Sequence[str | None]]) -> None:
+    con.register("given columns", {f"c{i}": np.array(column, object) for i, column in enumerate(columns.values())})
+    made = ", ".join(f"c{i}::VARCHAR AS {identifier(title)}" for i, title in enumerate(columns))
+    con.execute(f'CREATE OR REPLACE TABLE {identifier(name)} AS SELECT {made} FROM "given columns"')
+    con.unregister("given columns")
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def readable(path: Path, wrong: str = "cannot be read") -> Iterator[None]:
     """Turn duckdb's complaint about a file into one sentence."""
     import duckdb
 
     try:
         yield
-    except duckdb.Error as error:
-        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+    except (duckdb.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} {wrong}: {str(error).splitlines()[0]:.200}") from None
 
 
 def load(scratch: Scratch, sources: Sequence[Source], carefully: bool) -> list[int]:
-    """Make `raw` (row, subject, relation, object, time, extra0 …) of all files, in order; the rows of each file.
+    """Make `raw` (row, subject, relation, object, time, ends, extra0 …) of all files, in order; the rows of each file.
 
-    Text files are read once into a table, Parquet files as often as needed. Read carefully, rows with a fault in
-    their writing are left out; otherwise the first of them raises duckdb's error.
+    Text files are read once into a table, other files as often as needed. Read carefully, rows with a fault in their
+    writing are left out; otherwise the first of them raises duckdb's error.
     """
     con = scratch.con
-    if all(source.format is FileFormat.PARQUET for source in sources):
-        sizes = [_count(con, _parquet(source)) for source in sources]
+    if not any(source.is_text for source in sources):
+        sizes = [_count(con, table_rows(source)) for source in sources]
         starts = [sum(sizes[:number]) for number in range(len(sizes))]
         selects = [
-            f"SELECT {start} + file_row_number AS row, {_columns(source)} FROM {_parquet(source)}"
+            f"SELECT {start} + file_row_number AS row, {_columns(source)} FROM {table_rows(source)}"
             for source, start in zip(sources, starts, strict=True)
         ]
         con.execute(f"CREATE VIEW raw AS {' UNION ALL '.join(selects)}")
         return sizes
-    names = ", ".join(f"{name} VARCHAR" for name in _column_names(len(sources[0].wanted)))
+    names = ", ".join(f"{name} VARCHAR" for name in sources[0].roles)
     con.execute(f"CREATE OR REPLACE TABLE text_rows ({names})")
     con.execute("CREATE OR REPLACE VIEW raw AS SELECT rowid AS row, * FROM text_rows")
     sizes = []
     for number, source in enumerate(sources):
-        if source.format is FileFormat.PARQUET:
-            rows = _parquet(source)
-        elif carefully:
-            sieved = scratch.folder / f"{number}.csv"
+        sieved = None
+        if carefully and source.is_text:
+            sieved = scratch.folder / f"sieved-{number}"
             sieve(source, sieved)
-            rows = _csv(sieved, len(source.wanted))
-        else:
-            rows = (
-                _json(source) if source.format is FileFormat.JSONL else _csv(source.path, len(source.columns), source)
-            )
-        columns = _columns(source, sieved=carefully and source.format is not FileFormat.PARQUET)
-        con.execute(f"INSERT INTO text_rows SELECT {columns} FROM {rows}")
+        with readable(source.path) if carefully else nullcontext():
+            con.execute(f"INSERT INTO text_rows SELECT {_columns(source, sieved)} FROM {_text_rows(source, sieved)}")
         sizes.append(_count(con, "text_rows") - sum(sizes))
     return sizes
 
@@ -137,39 +146,75 @@ def time_type(scratch: Scratch) -> str:
     return str(row[1])
 
 
-def encode(scratch: Scratch, reading: TimeReading) -> Coded:
-    """All rows of `raw` in ids; a name's id is its place among all names in byte order, whatever the rows' order."""
+def encode(scratch: Scratch, reading: TimeReading, labels: Mapping[str, Mapping[str, str]]) -> Coded:
+    """All rows of `raw` in ids; a name's id is its place among all names in byte order, whatever the rows' order.
+
+    Args:
+        labels: what names mean, for "entity" and "relation": a name that has a label is called by it.
+    """
     con = scratch.con
-    entities, around = _number_names(con, "entity", "SELECT subject AS name FROM raw UNION SELECT object FROM raw")
-    relations, too = _number_names(con, "relation", "SELECT DISTINCT relation AS name FROM raw")
+    names = "SELECT subject AS name FROM raw UNION SELECT object FROM raw"
+    entities, around = _number_names(con, "entity", names, labels.get("entity", {}))
+    names = "SELECT DISTINCT relation AS name FROM raw"
+    relations, too = _number_names(con, "relation", names, labels.get("relation", {}))
+    lasting = "ends" in [name for name, *_ in con.execute("DESCRIBE raw").fetchall()]
+    # an end that is missing is NEVER, one that cannot be read is NULL
+    ends = f"CASE WHEN time IS NULL THEN {NEVER} ELSE {reading.sql} END"
     columns = con.execute(
-        f"""SELECT row, s.id AS subject, r.id AS relation, o.id AS object, {reading.sql} AS time FROM raw
+        f"""SELECT row, s.id AS subject, r.id AS relation, o.id AS object, {reading.sql} AS time
+        {f", (SELECT {ends} FROM (SELECT ends AS time)) AS ends" * lasting} FROM raw
         LEFT JOIN entity AS s ON s.name = subject LEFT JOIN relation AS r ON r.name = relation
         LEFT JOIN entity AS o ON o.name = object"""
     ).fetchnumpy()
     row = columns.pop("row")
     in_order = not (row[1:] < row[:-1]).any()  # a join promises no order
-    bad = np.zeros(len(row), bool)
 
-    def taken(name: str) -> npt.NDArray[Any]:
-        """One column in the order of the rows, which are numbered without a gap; the fetched one is let go."""
+    def taken(name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
+        """One column in the order of the rows, which are numbered without a gap, and where it is missing."""
         column = columns.pop(name)
-        values = np.ma.getdata(column)
-        if not in_order:
-            values = np.empty_like(values)
-            values[row] = np.ma.getdata(column)
-        if np.ma.isMaskedArray(column):
-            mask = np.ma.getmaskarray(column)
-            bad[row if not in_order else slice(None)] |= mask
-        return values
+        values, mask = np.ma.getdata(column), np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else None
+        if in_order:
+            return values, mask
+        return _put(row, values), None if mask is None else _put(row, mask)
 
-    subject, relation, object, time = (taken(name) for name in (*_NAMES, "time"))
-    return Coded(subject, relation, object, time, bad, Vocabulary.of(entities), Relations.of(relations), around + too)
+    object, nobody = taken("object")
+    bad = np.zeros(len(row), bool)
+    ids = []
+    for name in ("subject", "relation", "time", *(["ends"] if lasting else [])):
+        values, missing = taken(name)
+        ids.append(values)
+        if missing is not None:
+            bad |= missing
+    subject, relation, time = ids[:3]
+    until = ids[3] if lasting else None
+    if until is not None:
+        bad |= until < time
+    nobody = np.zeros(len(row), bool) if nobody is None else nobody & ~bad
+    if nobody.any() or bad.any():
+        bad |= np.zeros(len(row), bool) if not nobody.any() else nobody
+    return Coded(
+        subject,
+        relation,
+        object,
+        time,
+        bad,
+        nobody,
+        until,
+        Vocabulary.of(entities),
+        Relations.of(relations),
+        around + too,
+    )
 
 
-def texts(scratch: Scratch, number: int) -> TextColumn:
+def _put(row: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    placed = np.empty_like(values)
+    placed[row] = values
+    return placed
+
+
+def texts(scratch: Scratch, role: str) -> TextColumn:
     """One of the columns kept for display; a missing text is empty."""
-    rows = scratch.con.execute(f"SELECT coalesce(extra{number}, '') FROM raw")
+    rows = scratch.con.execute(f"SELECT coalesce({role}::VARCHAR, '') FROM raw")
     blocks: list[bytes] = []
     lengths: list[npt.NDArray[np.int64]] = [np.zeros(1, np.int64)]
     while some := rows.fetchmany(_TEXTS_AT_ONCE):
@@ -179,26 +224,35 @@ def texts(scratch: Scratch, number: int) -> TextColumn:
     return TextColumn(np.frombuffer(b"".join(blocks), np.uint8), np.cumsum(np.concatenate(lengths)))
 
 
-def bad_parquet_rows(scratch: Scratch, source: Source, reading: TimeReading) -> Iterator[tuple[int, list[str], str]]:
-    """Number (from 1), the four fields as text and the whole row as JSON of every bad row of a Parquet file."""
+def bad_table_rows(
+    scratch: Scratch, source: Source, reading: TimeReading, may_lack_object: bool
+) -> Iterator[tuple[int, dict[str, str], str]]:
+    """Number (from 1), roles as text and the whole row as JSON of every bad row of a file without lines."""
+    roles = [role for role in source.roles if not role.startswith("extra")]
+    needed = [role for role in NAMES if role != "object" or not may_lack_object]
+    wrong = [f"coalesce({_trimmed(name)}, '') = ''" for name in needed] + [f"({reading.sql}) IS NULL"]
+    if "ends" in roles:
+        ends = f"(SELECT {reading.sql} FROM (SELECT ends AS time))"
+        wrong += [f"(ends IS NOT NULL AND {ends} IS NULL)", f"{ends} < {reading.sql}"]
     rows = scratch.con.execute(
-        f"""SELECT number + 1, coalesce(subject, ''), coalesce(relation, ''), coalesce(object, ''),
-        coalesce(time::VARCHAR, ''), row
-        FROM (SELECT {_columns(source)}, file_row_number AS number, to_json(file) AS row
-            FROM {_parquet(source)} AS file)
-        WHERE {" OR ".join(f"coalesce({_trimmed(name)}, '') = ''" for name in _NAMES)} OR ({reading.sql}) IS NULL
-        ORDER BY number"""
+        f"""SELECT number + 1, {", ".join(f"coalesce({role}::VARCHAR, '')" for role in roles)}, row
+        FROM (SELECT {_columns(source)}, {_line(source)} AS number, to_json(file) AS row
+            FROM {table_rows(source)} AS file)
+        WHERE {" OR ".join(wrong)} ORDER BY number"""
     )
     while some := rows.fetchmany(_TEXTS_AT_ONCE):
         for number, *fields, row in some:
-            yield number, fields, row
+            yield number, dict(zip(roles, fields, strict=True)), row
 
 
-def _number_names(con: "DuckDBPyConnection", table: str, names: str) -> tuple[list[str], int]:
+def _number_names(
+    con: "DuckDBPyConnection", table: str, names: str, labels: Mapping[str, str]
+) -> tuple[list[str], int]:
     """Make a table (name, id) of all distinct names as written; those that differ in blanks around them share an id.
 
     Returns:
-        The names without such blanks, in the order of their ids, and how many were written with some.
+        The names without such blanks, called by their labels, in the order of their ids, and how many were written
+        with blanks.
     """
     con.execute(
         f"""CREATE OR REPLACE TABLE {table} AS SELECT name, (row_number() OVER (ORDER BY name) - 1)::INTEGER AS id
@@ -206,61 +260,80 @@ def _number_names(con: "DuckDBPyConnection", table: str, names: str) -> tuple[li
     )
     found = [name for (name,) in con.execute(f"SELECT name FROM {table} ORDER BY id").fetchall()]
     around = [name for name in found if name != name.strip()]
-    if around:  # seldom, and trim is slow
+    if around or labels:  # seldom, and trim is slow
+        here = sorted({name.strip() for name in found} & labels.keys())
+        _write_table(con, f"{table}_label", {"code": here, "label": [labels[code] for code in here]})
         con.execute(
             f"""CREATE OR REPLACE TABLE {table} AS
-            SELECT name, (dense_rank() OVER (ORDER BY {_trimmed("name")}) - 1)::INTEGER AS id
-            FROM {table} WHERE {_trimmed("name")} <> ''"""
+            SELECT name, (dense_rank() OVER (ORDER BY coalesce(label, {_trimmed("name")})) - 1)::INTEGER AS id
+            FROM {table} LEFT JOIN {table}_label ON code = {_trimmed("name")} WHERE {_trimmed("name")} <> ''"""
         )
-        found = sorted({name.strip() for name in found} - {""}, key=str.encode)
+        found = sorted({labels.get(name.strip(), name.strip()) for name in found} - {""}, key=str.encode)
     return found, sum(bool(name.strip()) for name in around)
 
 
 def _trimmed(name: str) -> str:
-    return f"trim({name}, {_text(_BLANKS)})"
+    return f"trim({name}, {quoted(_BLANKS)})"
 
 
-def _column_names(width: int) -> list[str]:
-    return [*_NAMES, "time", *(f"extra{i}" for i in range(width - 4))]
+def _columns(source: Source, sieved: Path | None = None) -> str:
+    """The roles under their names in `raw`; an empty text is a missing one."""
+
+    def column(place: int) -> str:
+        if source.format in (FileFormat.CSV, FileFormat.TSV):
+            return f"c{place if sieved is None else source.wanted.index(place)}"
+        return identifier(source.columns[place])
+
+    made: list[str] = []
+    for name, role in source.roles.items():
+        sql = role.sql(column, quoted)
+        if name in ("time", "ends"):
+            if role.is_column:
+                sql = column(role.places[0]) if not source.is_text else f"nullif(trim({column(role.places[0])}), '')"
+            else:
+                sql = f"trim({sql})"
+        made.append(f"{sql} AS {name}")
+    return ", ".join(made)
 
 
-def _columns(source: Source, sieved: bool = False) -> str:
-    """The wanted columns under their names in `raw`; an empty text is a missing one."""
-    wanted: list[str] = []
-    for i, (name, place) in enumerate(zip(_column_names(len(source.wanted)), source.wanted, strict=True)):
-        by_name = source.format in (FileFormat.PARQUET, FileFormat.JSONL) and not sieved
-        column = _identifier(source.columns[place]) if by_name else f"c{i if sieved else place}"
-        if name == "time":
-            text = f"nullif(trim({column}), '')"
-            wanted.append(f"{column} AS time" if source.format is FileFormat.PARQUET else f"{text} AS time")
-        else:
-            wanted.append(f"nullif({column}::VARCHAR, '') AS {name}")
-    return ", ".join(wanted)
+def _text_rows(source: Source, sieved: Path | None) -> str:
+    if not source.is_text:
+        return table_rows(source)
+    if source.format is FileFormat.JSONL:
+        return _json(sieved or source.file, source)
+    return _csv(source.file, len(source.columns), source) if sieved is None else _csv(sieved, len(source.wanted))
 
 
 def _csv(path: Path, width: int, source: Source | None = None) -> str:
     delimiter, quote = (source.delimiter, source.quote) if source else (",", '"')
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width))
-    ends = (
-        "" if source else r"new_line = '\n', "
-    )  # otherwise guessed from the first sign that could be one, even quoted
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(max(width, 1)))
+    # without a source the ends of line are known; otherwise guessed from the first that could be one, even quoted
+    ends = "" if source else r"new_line = '\n', "
     return (
-        f"read_csv({_path(path)}, {ends}auto_detect = false, strict_mode = true, columns = {{{columns}}}, "
-        f"header = {source.header if source else False}, delim = {_text(delimiter)}, quote = {_text(quote)}, "
-        f"escape = {_text(quote)}, compression = {_text('gzip' if source and source.zipped else 'none')})"
+        f"read_csv({path_text(path)}, {ends}auto_detect = false, strict_mode = true, columns = {{{columns}}}, "
+        f"header = {source.header if source else False}, delim = {quoted(delimiter)}, quote = {quoted(quote)}, "
+        f"escape = {quoted(quote)}, max_line_size = {LONGEST_LINE}, compression = 'none')"
     )
 
 
-def _json(source: Source) -> str:
-    columns = ", ".join(f"{_text(source.columns[place])}: 'VARCHAR'" for place in sorted(set(source.wanted)))
+def _json(path: Path, source: Source) -> str:
+    columns = ", ".join(f"{quoted(source.columns[place])}: 'VARCHAR'" for place in source.wanted)
     return (
-        f"read_json({_path(source.path)}, format = 'newline_delimited', columns = {{{columns}}}, "
-        f"compression = {_text('gzip' if source.zipped else 'none')})"
+        f"read_json({path_text(path)}, format = 'newline_delimited', columns = {{{columns}}}, "
+        f"maximum_object_size = {LONGEST_LINE}, compression = 'none')"
     )
 
 
-def _parquet(source: Source) -> str:
-    return f"read_parquet({_path(source.path)}, file_row_number = true)"
+def table_rows(source: Source) -> str:
+    """The rows of a file without lines, with their numbers from 0 as `file_row_number`."""
+    if source.format is FileFormat.PARQUET:
+        return f"read_parquet({path_text(source.file)}, file_row_number = true)"
+    return f"(SELECT *, rowid AS file_row_number FROM {identifier(source.table)})"
+
+
+def _line(source: Source) -> str:
+    """The number of a row, from 0, that its owner knows."""
+    return f"{identifier(SHEET_ROW)}::BIGINT" if source.format is FileFormat.EXCEL else "file_row_number"
 
 
 def _count(con: "DuckDBPyConnection", rows: str) -> int:
@@ -268,14 +341,16 @@ def _count(con: "DuckDBPyConnection", rows: str) -> int:
     return int(row[0])
 
 
-def _path(path: Path) -> str:
+def path_text(path: Path) -> str:
     """The path as an SQL text; signs that would make it a pattern of file names stand for themselves."""
-    return _text("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path.resolve())))
+    return quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path.resolve())))
 
 
-def _text(value: str) -> str:
+def quoted(value: str) -> str:
+    """A text in SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """A name of a column or table in SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -2,24 +2,35 @@
 
 This is the path of files in which something is wrong; files without fault never come here. Lines are counted from 1,
 the header among them, and a quoted field may span several. Empty lines are no rows.
+
+duckdb's own reject tables cannot take its place: they count rows, not lines, after a field that spans several, give an
+open quote all rows down to the end of the file, and know no line for a row whose date is wrong.
 """
 
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
+from xerte.data.limits import DEEPEST_JSON, LONGEST_LINE
 from xerte.data.source import FileFormat, Source
 from xerte.errors import InputError
 
-_LONGEST_ROW = 2_000_000
-"""Bytes after which a quote that nobody closed is given up; duckdb has the same limit."""
+_MOST_LOOKED_AHEAD = 8_000_000
+"""Bytes read in vain, in all, for the end of quotes that nobody closed; after that a quoted field ends on its line.
+
+Without it, a file of nothing but open quotes would be read once for each of its lines.
+"""
 _LONGEST_SHOWN = 200
+_CHUNK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
+_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n)|[^\r\n]++")
+_JSON_LINE = re.compile(rb"[^\n]*+\n|[^\n]++")
+_JSON_MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]')
 
 
 class Fault(NamedTuple):
@@ -37,12 +48,12 @@ class Record:
     Attributes:
         line: the line it begins on.
         raw: its bytes without the end of line.
-        fields: the wanted columns (`Source.wanted`), or what is wrong with the row.
+        fields: the text at each place of `Source.wanted`, or what is wrong with the row.
     """
 
     line: int
     raw: bytes
-    fields: list[str] | Fault
+    fields: dict[int, str] | Fault
 
 
 def records(source: Source) -> Iterator[Record]:
@@ -61,40 +72,65 @@ def csv_columns(source: Source) -> list[str]:
         first = next(_csv_rows(source, file), None)
     if first is None:
         raise InputError(f"{source.path} is empty")
-    line, _, parts = first
+    line, raw, parts = first
     if parts is None:
-        raise InputError(f"{source.path}, line {line}: the quotes of the first row are broken")
+        why = "it is too long for a row" if len(raw) > LONGEST_LINE else "the quotes of the first row are broken"
+        raise InputError(f"{source.path}, line {line}: {why}")
     if not source.header:
         return [str(position) for position in range(1, len(parts) + 1)]
     return [part.decode(errors="backslashreplace") for part in parts]
 
 
 def sieve(source: Source, target: Path) -> None:
-    """Write the wanted columns of all rows without a fault to a CSV file without header, every field quoted."""
-    with target.open("w", encoding="utf-8", newline="") as file:
+    """Write all rows without a fault to a file that duckdb reads as it would have read them here.
+
+    JSON lines stay as they are; of CSV the wanted columns are kept, every field quoted and no header.
+    """
+    with target.open("wb") as file:
         for record in records(source):
-            if not isinstance(record.fields, Fault):
-                file.write(",".join('"' + field.replace('"', '""') + '"' for field in record.fields) + "\n")
+            if isinstance(record.fields, Fault):
+                continue
+            if source.format is FileFormat.JSONL:
+                file.write(record.raw + b"\n")
+            else:
+                fields = ('"' + field.replace('"', '""') + '"' for field in record.fields.values())
+                file.write(",".join(fields).encode() + b"\n")
 
 
 class _Lines:
-    """The lines of a file, each with its end; lines read too far can be given back."""
+    """The lines of a file, each with its end, cut off behind `LONGEST_LINE`; lines read too far can be given back."""
 
-    def __init__(self, file: Iterable[bytes]) -> None:
-        self._lines = (part for line in file for part in line.splitlines(keepends=True))
+    def __init__(self, file: IO[bytes], ends: re.Pattern[bytes]) -> None:
+        self._lines = self._read(file, ends)
         self._given_back: list[bytes] = []
+        self.looked_ahead = 0
+
+    @staticmethod
+    def _read(file: IO[bytes], line: re.Pattern[bytes]) -> Iterator[bytes]:
+        rest = b""
+        while chunk := file.read(_CHUNK):
+            lines = line.findall(rest + chunk)
+            rest = lines.pop()
+            yield from lines
+            if rest.endswith(b"\n"):
+                yield rest
+                rest = b""
+            rest = rest[: LONGEST_LINE + 1]  # what is longer is refused; a chunk may end between \r and \n
+        if rest:
+            yield rest
 
     def take(self) -> bytes | None:
         return self._given_back.pop() if self._given_back else next(self._lines, None)
 
     def give_back(self, lines: list[bytes]) -> None:
         self._given_back.extend(reversed(lines))
+        self.looked_ahead += sum(map(len, lines))
 
 
-def _csv_rows(source: Source, file: Iterable[bytes]) -> Iterator[tuple[int, bytes, list[bytes] | None]]:
+def _csv_rows(source: Source, file: IO[bytes]) -> Iterator[tuple[int, bytes, list[bytes] | None]]:
     """Line, bytes and fields of every row; no fields where the quotes are broken: reading goes on at the next line."""
     delimiter, quote = source.delimiter.encode(), source.quote.encode()
-    lines = _Lines(file)
+    lines = _Lines(file, _LINE)
     number = 0
     while (line := lines.take()) is not None:
         number += 1
@@ -103,59 +139,65 @@ def _csv_rows(source: Source, file: Iterable[bytes]) -> Iterator[tuple[int, byte
         row = line.rstrip(b"\r\n")
         if not row:
             continue
-        if not quote or quote not in row:
+        if len(row) > LONGEST_LINE:
+            yield number, row, None
+        elif not quote or quote not in row:
             yield number, row, row.split(delimiter)
-            continue
-        used, parts = _quoted_row(line, lines, delimiter, quote)
-        yield number, b"".join(used).rstrip(b"\r\n"), parts
-        number += len(used) - 1
+        else:
+            used, parts = _quoted_row(line, lines, delimiter, quote)
+            yield number, b"".join(used).rstrip(b"\r\n"), parts
+            number += len(used) - 1
 
 
 def _quoted_row(line: bytes, lines: _Lines, delimiter: bytes, quote: bytes) -> tuple[list[bytes], list[bytes] | None]:
     """The lines a row with quotes takes and its fields; only its first line and no fields where they are broken."""
-    used, size = [line], len(line)
-    try:
-        parts = _split(line.rstrip(b"\r\n"), delimiter, quote)
-        while parts is None and size <= _LONGEST_ROW and (more := lines.take()) is not None:
-            used.append(more)
-            size += len(more)
-            if quote in more:
-                parts = _split(b"".join(used).rstrip(b"\r\n"), delimiter, quote)
-    except ValueError:
-        parts = None
-    if parts is None:
-        lines.give_back(used[1:])
-        used = used[:1]
-    return used, parts
-
-
-def _split(row: bytes, delimiter: bytes, quote: bytes) -> list[bytes] | None:
-    """The fields of a row with quotes, None while a quote is open; ValueError where text follows a closing quote."""
-    field = _field_pattern(delimiter, quote)
-    parts: list[bytes] = []
-    at = 0
+    begin, inside, end = _patterns(delimiter, quote)
+    used, parts, size, at = [line], [], len(line), 0
     while True:
-        match = field.match(row, at)
-        if match is None:
-            return None
-        quoted, plain = match.groups()
-        parts.append(plain if quoted is None else quoted.replace(quote * 2, quote))
-        at = match.end()
-        if at == len(row):
-            return parts
-        if row[at : at + 1] != delimiter:
-            raise ValueError("text after a closing quote")
-        at += 1
+        field = begin.match(line, at)
+        assert field is not None
+        if field[1] is not None:  # a plain field: everything up to the delimiter
+            parts.append(field[1])
+            at = field.end()
+        else:
+            chunks, at = [], field.end()
+            while True:
+                text = inside.match(line, at)
+                assert text is not None
+                chunks.append(text[1])
+                at = text.end()
+                if text[2]:
+                    break
+                more = lines.take() if size <= LONGEST_LINE and lines.looked_ahead <= _MOST_LOOKED_AHEAD else None
+                if more is None:
+                    lines.give_back(used[1:])
+                    return used[:1], None
+                used.append(more)
+                line, at, size = more, 0, size + len(more)
+            parts.append(b"".join(chunks).replace(quote * 2, quote))
+            at = end.match(line, at).end()  # type: ignore[union-attr]  # blanks, maybe none
+        if line[at : at + 1] == delimiter:
+            at += 1
+        elif not line[at:].rstrip(b"\r\n"):
+            return used, parts
+        else:  # text after a closing quote
+            lines.give_back(used[1:])
+            return used[:1], None
 
 
 @functools.cache
-def _field_pattern(delimiter: bytes, quote: bytes) -> re.Pattern[bytes]:
+def _patterns(delimiter: bytes, quote: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes], re.Pattern[bytes]]:
+    """Where a field begins (an opening quote, or all of a plain one), the text within quotes, what follows them."""
     d, q = re.escape(delimiter), re.escape(quote)
-    return re.compile(rb" *+%b((?:[^%b]++|%b%b)*+)%b *+|(?! *+%b)([^%b]*+)" % (q, q, q, q, q, q, d))
+    blanks = b"" if delimiter == b" " else b" *+"
+    begin = re.compile(rb"%b%b|([^%b\r\n]*+)" % (blanks, q, d))
+    return begin, re.compile(rb"((?:[^%b]++|%b%b)*+)(%b?)" % (q, q, q, q)), re.compile(blanks)
 
 
-def _csv_fields(source: Source, raw: bytes, parts: list[bytes] | None) -> list[str] | Fault:
+def _csv_fields(source: Source, raw: bytes, parts: list[bytes] | None) -> dict[int, str] | Fault:
     width = len(source.columns)
+    if len(raw) > LONGEST_LINE:
+        return Fault("row", _shown(raw), f"longer than {LONGEST_LINE:,} bytes")
     if parts is None:
         before_quote = raw.partition(source.quote.encode())[0]
         place = min(before_quote.count(source.delimiter.encode()), width - 1)
@@ -163,40 +205,59 @@ def _csv_fields(source: Source, raw: bytes, parts: list[bytes] | None) -> list[s
     if len(parts) != width and not (len(parts) == width + 1 and not parts[-1]):
         column = source.columns[len(parts)] if len(parts) < width else str(width + 1)
         return Fault(column, _shown(raw), f"{len(parts)} columns where {width} are expected")
-    fields: list[str] = []
+    fields: dict[int, str] = {}
     for place in source.wanted:
         try:
-            fields.append(parts[place].decode())
+            fields[place] = parts[place].decode()
         except UnicodeDecodeError:
-            return Fault(source.columns[place], _shown(parts[place]), "not valid UTF-8")
+            return Fault(source.columns[place], _shown(parts[place]), "not valid UTF-8 (name another with --encoding)")
     return fields
 
 
-def _json_records(source: Source, file: Iterable[bytes]) -> Iterator[Record]:
-    for number, line in enumerate(file, start=1):
+def _json_records(source: Source, file: IO[bytes]) -> Iterator[Record]:
+    lines = _Lines(file, _JSON_LINE)
+    number = 0
+    while (line := lines.take()) is not None:
+        number += 1
         raw = line.strip(b" \t\r\n")
+        raw = raw.removeprefix(_BOM) if number == 1 else raw
         if raw:
-            yield Record(number, raw, _json_fields(source, raw.removeprefix(_BOM) if number == 1 else raw))
+            yield Record(number, raw, _json_fields(source, raw))
 
 
-def _json_fields(source: Source, raw: bytes) -> list[str] | Fault:
+def _json_fields(source: Source, raw: bytes) -> dict[int, str] | Fault:
+    if len(raw) > LONGEST_LINE:
+        return Fault("row", _shown(raw), f"longer than {LONGEST_LINE:,} bytes")
+    if _too_deep(raw):
+        return Fault("row", _shown(raw), f"more than {DEEPEST_JSON} objects and lists within each other")
     try:
         value = json.loads(raw.decode(), parse_int=str, parse_float=str)
     except UnicodeDecodeError:
         return Fault("row", _shown(raw), "not valid UTF-8")
-    except (ValueError, RecursionError):
+    except ValueError:
         return Fault("row", _shown(raw), "not valid JSON")
     if not isinstance(value, dict):
         return Fault("row", _shown(raw), "not a JSON object")
-    fields: list[str] = []
+    fields: dict[int, str] = {}
     for place in source.wanted:
         text = _json_text(value.get(source.columns[place]))
         try:
             text.encode()
         except UnicodeEncodeError:
             return Fault(source.columns[place], _shown(raw), "not valid Unicode")
-        fields.append(text)
+        fields[place] = text
     return fields
+
+
+def _too_deep(raw: bytes) -> bool:
+    if raw.count(b"{") + raw.count(b"[") <= DEEPEST_JSON:
+        return False
+    depth = 0
+    for mark in _JSON_MARK.findall(raw):
+        depth += (mark in b"[{") - (mark in b"]}")
+        if depth > DEEPEST_JSON:
+            return True
+    return False
 
 
 def _json_text(value: object) -> str:

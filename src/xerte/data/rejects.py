@@ -1,24 +1,24 @@
 """The bad rows of events files: found with their exact place, written to a file of their own."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from xerte.data.reading import Scratch, bad_parquet_rows
+from xerte.data.reading import Scratch, bad_table_rows
 from xerte.data.records import Fault, records
-from xerte.data.source import FileFormat, Source
+from xerte.data.source import NAMES, Source
 from xerte.data.times import TimeReading
-from xerte.errors import BadRowError
+from xerte.errors import BadRowError, InputError
 from xerte.files import replacing
 
 
 @dataclass(frozen=True)
 class Reject:
-    """A bad row: its file, its line (in Parquet its row, both from 1), what is wrong, and the row as it stands."""
+    """A bad row: its file, its line (its row where there are no lines, both from 1), what is wrong, and the row."""
 
     file: Path
     line: int
@@ -36,20 +36,23 @@ def find_rejects(
     sizes: Sequence[int],
     bad: npt.NDArray[np.bool_],
     reading: TimeReading,
+    may_lack_object: bool = False,
 ) -> Iterator[Reject]:
     """Every bad row in the order of the files.
 
     Args:
         sizes: how many rows of each file are in `bad`: those without a fault in their writing.
         bad: whether a value is missing from such a row or its time cannot be read.
+        may_lack_object: whether a row without an object is no bad one.
     """
     ends = np.cumsum(sizes)
     for source, size, end in zip(sources, sizes, ends, strict=True):
-        if source.format is FileFormat.PARQUET:
-            for number, fields, row in bad_parquet_rows(scratch, source, reading):
-                yield Reject(source.path, number, _fault(source, fields, reading), row)
-        else:
-            yield from _text_rejects(source, bad[end - size : end], reading)
+        if source.is_text:
+            yield from _text_rejects(source, bad[end - size : end], reading, may_lack_object)
+            continue
+        for number, fields, row in bad_table_rows(scratch, source, reading, may_lack_object):
+            titles = {role: expression.title for role, expression in source.roles.items()}
+            yield Reject(source.path, number, _fault(fields, titles, reading, may_lack_object), row)
 
 
 def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
@@ -64,22 +67,63 @@ def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
     return count
 
 
-def _text_rejects(source: Source, bad: npt.NDArray[np.bool_], reading: TimeReading) -> Iterator[Reject]:
+def rejects_files(paths: Sequence[Path], asked: Path | None, inputs: Sequence[Path], force: bool) -> dict[Path, Path]:
+    """Where the bad rows of each file go: all to the file asked for, or to FILE.rejects.csv beside each.
+
+    Nothing is overwritten: a default name that is taken gets a number, a name asked for is refused.
+
+    Raises:
+        InputError: the file asked for exists, or is one that is read.
+    """
+    if asked is None:
+        return {path: _free(path) for path in paths}
+    if any(_same(asked, one) for one in inputs):
+        raise InputError(f"{asked} is read by this import: choose another file for its rejects")
+    if asked.is_file() and asked.stat().st_size and not force:
+        raise InputError(f"{asked} exists already: choose another file for the rejects, or overwrite it with --force")
+    return dict.fromkeys(paths, asked)
+
+
+def _free(path: Path) -> Path:
+    number, target = 1, path.with_name(f"{path.name}.rejects.csv")
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.name}.rejects-{number}.csv")
+    return target
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve() or one.samefile(other)
+    except OSError:
+        return False
+
+
+def _text_rejects(
+    source: Source, bad: npt.NDArray[np.bool_], reading: TimeReading, may_lack_object: bool
+) -> Iterator[Reject]:
     row = 0
     for record in records(source):
         fault: Fault | None = None
         if isinstance(record.fields, Fault):
             fault = record.fields
         else:
-            fault = _fault(source, record.fields, reading) if bad[row] else None
+            if bad[row]:
+                fields = record.fields
+                texts = {role: expression.text(fields) for role, expression in source.roles.items()}
+                empty = {
+                    role: expression.empty_column(fields, source.columns) for role, expression in source.roles.items()
+                }
+                fault = _fault(texts, empty, reading, may_lack_object)
             row += 1
         if fault is not None:
             yield Reject(source.path, record.line, fault, record.raw.decode(errors="backslashreplace"))
 
 
-def _fault(source: Source, fields: Sequence[str], reading: TimeReading) -> Fault:
-    columns = [source.columns[place] for place in source.wanted[:4]]
-    for column, field in zip(columns, fields, strict=False):
-        if not field.strip():
-            return Fault(column, "", "nothing there")
-    return Fault(columns[3], fields[3], reading.problem(fields[3]))
+def _fault(texts: Mapping[str, str], titles: Mapping[str, str], reading: TimeReading, may_lack_object: bool) -> Fault:
+    """What is wrong with a row whose roles have these texts; `titles` names the column to blame."""
+    for role in (*NAMES, "time"):
+        if not texts[role].strip() and not (role == "object" and may_lack_object):
+            told = ": say what to do with --missing-object" if role == "object" else ""
+            return Fault(titles[role], "", f"nothing there{told}")
+    return Fault(titles["time"], texts["time"], reading.problem(texts["time"]))

@@ -1,20 +1,21 @@
-"""What an events file is and which of its columns are wanted, found out before a row is read."""
+"""What an events file is and what is wanted of it, found out before a row is read."""
 
-import difflib
-import gzip
 import json
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
+from xerte.data.columns import Column, Expression, resolve
+from xerte.data.limits import LONGEST_LINE, MOST_COLUMNS
+from xerte.data.unpack import Plain, is_workbook
 from xerte.errors import InputError
 
-Column = str | int
-"""A column by its name, or by its position counted from 1."""
+NAMES = ("subject", "relation", "object")
 
 
 class FileFormat(StrEnum):
@@ -24,16 +25,28 @@ class FileFormat(StrEnum):
     TSV = "tsv"
     PARQUET = "parquet"
     JSONL = "jsonl"
+    JSON = "json"
+    EXCEL = "excel"
+    TABLE = "table"
+    """Rows that are in the database already: a DataFrame, or what SQL selected."""
 
 
 _SUFFIXES = {
     ".csv": FileFormat.CSV,
+    ".txt": FileFormat.CSV,
+    ".dat": FileFormat.CSV,
+    ".data": FileFormat.CSV,
     ".tsv": FileFormat.TSV,
+    ".tab": FileFormat.TSV,
     ".parquet": FileFormat.PARQUET,
     ".jsonl": FileFormat.JSONL,
     ".ndjson": FileFormat.JSONL,
+    ".json": FileFormat.JSON,
 }
-_LINES_LOOKED_AT_FOR_KEYS = 1000
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_LINES_LOOKED_AT = 1000
+_TEXT = (FileFormat.CSV, FileFormat.TSV, FileFormat.JSONL)
+_DELIMITERS = ",;\t| "
 
 
 @dataclass(frozen=True)
@@ -41,103 +54,121 @@ class Source:
     """One events file.
 
     Attributes:
-        path: where it is.
+        path: what to call it in messages.
+        file: where its plain bytes are.
         format: how its rows are written.
-        zipped: whether it is compressed with gzip.
         delimiter: what stands between two fields (CSV, TSV).
         quote: what may stand around a field (CSV, TSV); empty when quotes mean nothing.
         header: whether the first row names the columns (CSV, TSV).
+        table: the table in the database that holds its rows, where it is read from there.
         columns: the names of all columns; their positions where there is no header.
-        wanted: the places among `columns` of subject, relation, object, time and the columns kept for display.
+        roles: what `subject`, `relation`, `object`, `time`, maybe `ends`, and `extra0` … are made of.
     """
 
     path: Path
+    file: Path
     format: FileFormat
-    zipped: bool
-    delimiter: str
-    quote: str
-    header: bool
+    delimiter: str = ","
+    quote: str = '"'
+    header: bool = True
+    table: str = ""
     columns: tuple[str, ...] = ()
-    wanted: tuple[int, ...] = ()
+    roles: Mapping[str, Expression] = field(default_factory=dict)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it has lines, so that a bad row is named by its line."""
+        return self.format in _TEXT
+
+    @cached_property
+    def wanted(self) -> tuple[int, ...]:
+        """The places among `columns` that are read, in order."""
+        return tuple(sorted({place for role in self.roles.values() for place in role.places}))
 
     @contextmanager
-    def open(self) -> Iterator[Iterable[bytes]]:
-        """The file's lines of bytes, decompressed.
+    def open(self) -> Iterator[IO[bytes]]:
+        """The file's bytes.
 
         Raises:
-            InputError: the file may not be read, or is not gzip to its end.
+            InputError: the file may not be read.
         """
         try:
-            with gzip.open(self.path) if self.zipped else self.path.open("rb") as file:
+            with self.file.open("rb") as file:
                 yield file
-        except (EOFError, zlib.error, OSError) as error:
-            raise InputError(f"{self.path} cannot be read: {error}") from None
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
-    def wanting(self, columns: Sequence[str], asked: Sequence[Column]) -> "Source":
-        """The same source, knowing its columns and which of them are asked for.
+    def wanting(self, columns: Sequence[str], asked: Mapping[str, Column]) -> "Source":
+        """The same source, knowing its columns and what its roles are made of.
 
         Raises:
-            InputError: a column is not there (close names are suggested) or its name is there twice.
+            InputError: a column is not there, or there are too many.
         """
-        return replace(self, columns=tuple(columns), wanted=tuple(self._place(columns, column) for column in asked))
-
-    def _place(self, columns: Sequence[str], asked: Column) -> int:
-        if isinstance(asked, str) and columns.count(asked) == 1:
-            return columns.index(asked)
-        if isinstance(asked, str) and columns.count(asked) > 1:
-            raise InputError(
-                f"{self.path} has {columns.count(asked)} columns named {asked!r}: give the position instead"
-            )
-        if isinstance(asked, int) or asked.isdecimal():
-            if self.format is FileFormat.JSONL:
-                raise InputError(f"{self.path} has no column {asked}: name the keys of a JSON lines file")
-            if not 1 <= int(asked) <= len(columns):
-                raise InputError(f"{self.path} has no column {asked}: its columns are 1 to {len(columns)}")
-            return int(asked) - 1
-        folded = {column.casefold(): column for column in columns}
-        close = [folded[match] for match in difflib.get_close_matches(asked.casefold(), folded, n=3, cutoff=0.6)]
-        hint = f"did you mean {' or '.join(close)}?" if close else f"its columns are {', '.join(columns)}"
-        if len(columns) == 1 and any(mark in columns[0] for mark in ";|\t"):
-            hint += " (name the mark between columns, its delimiter)"
-        raise InputError(f"{self.path} has no column {asked!r}", hint=hint)
+        if len(columns) > MOST_COLUMNS:
+            raise InputError(f"{self.path} has more than {MOST_COLUMNS:,} columns: it is no table of events")
+        positions = self.format is not FileFormat.JSONL
+        roles = {role: resolve(column, columns, self.path, positions) for role, column in asked.items()}
+        return replace(self, columns=tuple(columns), roles=roles)
 
 
-def find_source(path: Path, format: str | None, delimiter: str | None, quote: str, header: bool) -> Source:
-    """The source at this path; its format is what was said or what its suffix says.
+def find_source(plain: Plain, format: str | None, delimiter: str | None, quote: str, header: bool) -> Source:
+    """The source in this file; its format is what was said or what its suffix says.
 
     Raises:
-        InputError: there is no such file, it is a folder, it is empty, or nothing tells its format.
+        InputError: nothing tells its format, or an option is wrong.
     """
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: give the events files in it")
-    if not path.exists():
-        raise InputError(f"{path} does not exist")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty")
-    zipped = path.suffix.lower() == ".gz"
-    suffix = Path(path.stem).suffix.lower() if zipped else path.suffix.lower()
-    known = ", ".join(FileFormat)
-    if format is not None and format not in list(FileFormat):
+    path = plain.shown
+    while path.suffix.lower() in _PACKED:
+        path = path.with_suffix("")
+    known = ", ".join(one for one in FileFormat if one is not FileFormat.TABLE)
+    if format is not None and format not in known.split(", "):
         raise InputError(f"{format!r} is not a format of events files: there are {known}")
-    if format is None and suffix not in _SUFFIXES:
-        raise InputError(f"{path} does not end in a known suffix: say which format it has ({known})")
-    chosen = FileFormat(format) if format is not None else _SUFFIXES[suffix]
-    if chosen is FileFormat.PARQUET and zipped:
-        raise InputError(f"{path} is a Parquet file inside gzip: unpack it first")
-    delimiter = delimiter or ("\t" if chosen is FileFormat.TSV else ",")
-    if len(delimiter.encode()) != 1 or len(quote.encode()) > 1:
-        raise InputError(f"delimiter {delimiter!r} and quote {quote!r} have to be one ASCII character each")
-    return Source(path, chosen, zipped, delimiter, quote, header)
+    suffix = path.suffix.lower()
+    chosen = FileFormat(format) if format else FileFormat.EXCEL if is_workbook(path) else _SUFFIXES.get(suffix)
+    if chosen is None:
+        raise InputError(f"{plain.shown} does not end in a known suffix: say which --format it has ({known})")
+    source = Source(plain.shown, plain.file, chosen, delimiter or "\t", quote, header)
+    if source.format is FileFormat.CSV and delimiter is None:
+        source = replace(source, delimiter=find_delimiter(source))
+    if len(source.delimiter.encode()) != 1 or len(quote.encode()) > 1:
+        raise InputError(f"delimiter {source.delimiter!r} and quote {quote!r} have to be one ASCII character each")
+    return source
+
+
+def find_delimiter(source: Source) -> str:
+    """The character that cuts the first lines into the most equal rows; a comma where none does."""
+    with source.open() as file:
+        lines = [line.decode(errors="replace") for line in islice(_bounded(file), _LINES_LOOKED_AT) if line.strip()]
+    best, most = ",", 1.0
+    for delimiter in _DELIMITERS:
+        widths = [_width(line.rstrip("\r\n"), delimiter, source.quote) for line in lines]
+        if not widths or widths[0] == 1:
+            continue
+        equal = sum(width == widths[0] for width in widths) / len(widths)
+        # a blank also stands between words: it counts only where nothing else cuts
+        if equal > 0.8 and widths[0] * equal > most and not (delimiter == " " and most > 1):
+            best, most = delimiter, widths[0] * equal
+    return best
+
+
+def _width(line: str, delimiter: str, quote: str) -> int:
+    """How many fields a line has; every second piece between quotes is a quoted text."""
+    outside = line.split(quote)[::2] if quote else [line]
+    return 1 + sum(piece.count(delimiter) for piece in outside)
+
+
+def _bounded(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.readline(LONGEST_LINE), b"")
 
 
 def json_keys(source: Source) -> list[str]:
     """The keys of the first lines of a JSON lines file, in order of appearance; unreadable lines have none."""
     keys: dict[str, None] = {}
     with source.open() as file:
-        for line in islice(file, _LINES_LOOKED_AT_FOR_KEYS):
+        for line in islice(_bounded(file), _LINES_LOOKED_AT):
             try:
-                value = json.loads(line)
-            except ValueError:
+                value = json.loads(line, parse_int=str)
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 keys.update(dict.fromkeys(value))

@@ -1,8 +1,8 @@
 """How the times of an events file are written, found from their values, and the SQL that reads them.
 
-Formats: ISO dates and datetimes (YYYY, YYYY-MM, YYYY-MM-DD, YYYYMMDD, YYYY-MM-DDThh[:mm[:ss[.f]]], blank or T between,
-with or without zone: converted to UTC, without zone it is UTC), seconds or milliseconds since 1970, years, and plain
-whole numbers. Fractions of a second are cut off and counted.
+Formats: patterns (`patterns`), ISO dates and datetimes (YYYY, YYYY-MM, YYYY-MM-DD, YYYYMMDD,
+YYYY-MM-DDThh[:mm[:ss[.f]]], blank or T between, with or without zone: converted to UTC, else taken for UTC), seconds
+or milliseconds since 1970, years, and plain whole numbers. Fractions of a second are cut off and counted.
 """
 
 # ruff: noqa: S608 - what is put into SQL is our own
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from xerte.data import patterns
 from xerte.data.calendar import Tick
 from xerte.errors import InputError
 
@@ -27,6 +28,8 @@ class TimeFormat(StrEnum):
     EPOCH_MS = "epoch-ms"
     INTEGER = "integer"
     YEAR = "year"
+    PATTERN = "pattern"
+    """As strptime writes it; `TimeReading.pattern` holds it."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,20 @@ class TimeReading:
         sql: an expression over the column `time`: microseconds since 1970, or the plain integer or year; NULL where
             the value cannot be read.
         precision: what the values are written to; single dates keep it, whatever they coincide with.
+        pattern: of strptime, where they are written after one.
     """
 
     format: TimeFormat
     words: str
     sql: str
     precision: Tick = Tick.SECOND
+    pattern: str = ""
 
     def problem(self, value: str) -> str:
         """What is wrong with a value that cannot be read, and how to write it where that can be told."""
-        wrong = f"not {_EXPECTED[self.format]}"
+        wrong = f"not a date like {self.pattern}" if self.pattern else f"not {_EXPECTED[self.format]}"
+        if _DECIMAL_COMMA.fullmatch(value.strip()):
+            return f"{wrong}: write a number with a point, not with a comma"
         match = _YEAR_LAST.fullmatch(value.strip()) if self.format is TimeFormat.ISO else None
         if match is None:
             return wrong
@@ -78,6 +85,7 @@ _ISO = (
     "(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?"
 )
 _YEAR_LAST = re.compile(r"([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _MONTHS = 12
 _DASHED = "____-__%"
 _NUMBER = "[+-]?[0-9]+(?:[.][0-9]*)?"
@@ -95,24 +103,44 @@ _RANGES = {
 _DATES = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 
-def infer_time(con: "DuckDBPyConnection", type: str, asked: TimeFormat | None) -> TimeReading:
+def infer_time(
+    con: "DuckDBPyConnection", type: str, asked: TimeFormat | str | None, zone: str | None = None
+) -> TimeReading:
     """How to read column `time` of table `raw`, which has this SQL type; found from its values unless asked for.
 
     Of the formats, the one that reads the most values wins; what it cannot read is a bad row.
+
+    Args:
+        asked: a format, or a pattern of strptime.
+        zone: of times that name none ("Europe/Berlin"); UTC unless given.
+
+    Raises:
+        InputError: what was asked for cannot be, or nobody can tell whether the day or the month comes first.
     """
+    if zone is not None:
+        _set_zone(con, zone)
     if type == "DATE" or type.startswith("TIMESTAMP"):
         if asked not in (None, TimeFormat.ISO):
             raise InputError(f"the time column holds dates already: it cannot be read as {asked}")
         words, precision = ("date column", Tick.DAY) if type == "DATE" else ("timestamp column", Tick.SECOND)
         moment = "time" if type == "TIMESTAMP WITH TIME ZONE" else "time::TIMESTAMP"
+        if zone is not None and type != "DATE":
+            moment = "time::TIMESTAMPTZ"
         sql = f"CASE WHEN isfinite(time) THEN {_within(f'epoch_us({moment})', _DATES)} END"
         return TimeReading(TimeFormat.ISO, words, sql, precision)
     whole = type.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
     text = "time" if type == "VARCHAR" else "(time::VARCHAR)"
     if asked is None:
         asked = _number_format(con, "time", "true") if whole else _text_format(con, text)
+    elif not isinstance(asked, TimeFormat):
+        patterns.check(con, asked, text)
+    if not isinstance(asked, TimeFormat):
+        sql = _within(patterns.reading_sql(asked, text, zone is not None), _DATES)
+        return TimeReading(TimeFormat.PATTERN, f"dates like {asked}", sql, patterns.precision(asked), asked)
     if asked is TimeFormat.ISO:
         return _iso(con, text)
+    if zone is not None:
+        raise InputError(f"the times are read as {_WORDS[asked]}s, which have no time zone: leave {zone} out")
     pattern = _NUMBER if asked in (TimeFormat.EPOCH, TimeFormat.EPOCH_MS) else _WHOLE
     number = "time" if whole else f"CASE WHEN regexp_full_match({text}, '{pattern}') THEN {_decimal(text)} END"
     if asked is TimeFormat.INTEGER:
@@ -124,15 +152,29 @@ def infer_time(con: "DuckDBPyConnection", type: str, asked: TimeFormat | None) -
     return TimeReading(asked, _WORDS[asked], _within(micros, _DATES))
 
 
-def _text_format(con: "DuckDBPyConnection", text: str) -> TimeFormat:
+def _set_zone(con: "DuckDBPyConnection", zone: str) -> None:
+    import duckdb
+
+    try:
+        con.execute("SET TimeZone = '" + zone.replace("'", "''") + "'")
+    except duckdb.Error:
+        raise InputError(f"{zone!r:.60} is not a time zone: write it like Europe/Berlin") from None
+
+
+def _text_format(con: "DuckDBPyConnection", text: str) -> TimeFormat | str:
     dashed, numbers = _one_row(
         con,
         f"""SELECT count(*) FILTER ({text} LIKE '{_DASHED}'), count(*) FILTER (regexp_full_match({text}, '{_NUMBER}'))
         FROM raw""",
     )
-    if dashed >= numbers:
-        return TimeFormat.ISO
-    return _number_format(con, _decimal(text), f"regexp_full_match({text}, '{_NUMBER}')")
+    if dashed < numbers:
+        return _number_format(con, _decimal(text), f"regexp_full_match({text}, '{_NUMBER}')")
+    iso, some = _one_row(
+        con,
+        f"""SELECT count(*) FILTER (regexp_full_match({text}, '{_ISO}')), count(*)
+        FROM (SELECT time FROM raw WHERE time IS NOT NULL LIMIT 1000)""",
+    )
+    return (patterns.find(con, text) if 2 * iso < some else None) or TimeFormat.ISO
 
 
 def _number_format(con: "DuckDBPyConnection", number: str, where: str) -> TimeFormat:

@@ -2,8 +2,10 @@
 
 import difflib
 import hashlib
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,18 @@ class Vocabulary(TextColumn):
     """An immutable list of distinct names; a name's id is its place in the list."""
 
     kind: ClassVar[str] = "entity"
+    aliases: Mapping[str, str] = MappingProxyType({})
+    """Other names, and the name each stands for."""
+
+    def knowing(self, aliases: Mapping[str, str]) -> Self:
+        """The same names with these aliases."""
+        known = type(self)(self.text, self.offsets)
+        known.aliases = MappingProxyType(dict(aliases))
+        return known
+
+    def place(self, name: str) -> int:
+        """The id of exactly this name, be it an alias or not."""
+        return self._id_of[name]
 
     @cached_property
     def _id_of(self) -> dict[str, int]:
@@ -25,12 +39,12 @@ class Vocabulary(TextColumn):
         return name in self._id_of
 
     def id(self, name: str) -> int:
-        """The id of a name.
+        """The id of a name, or of the one it is an alias of.
 
         Raises:
             UnknownNameError: names the closest names there are.
         """
-        id = self._id_of.get(name)
+        id = self._id_of.get(self.aliases.get(name, name))
         if id is None:
             raise UnknownNameError(self.kind, name, self.close(name))
         return id

@@ -1,0 +1,52 @@
+"""Names that a reader takes for one another, told when events are read."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+
+from xerte.data.splits import Finding
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.data.words import counted
+
+_MOST_NAMES = 1_000_000
+_QUESTION = "?"
+
+
+def lookalikes(entities: Vocabulary, relations: Relations) -> list[Finding]:
+    """Names that differ in case, blanks or invisible marks only, and names that mean something else in a question."""
+    findings = []
+    for kind, names in (("entities", entities), ("relations", relations)):
+        if len(names) > _MOST_NAMES:
+            continue
+        alike = _alike(names)
+        if alike:
+            one, other = alike[0][:2]
+            text = f"{counted(len(alike), 'group')} of {kind} look alike, like {one!a} and {other!a}: "
+            text += "--aliases makes them one" if kind == "entities" else "--labels makes them one"
+            findings.append(Finding("look-alike", len(alike), text))
+    if _QUESTION in entities:
+        text = "an entity is called ?, which asks in questions: rename it in the file"
+        findings.append(Finding("question mark", 1, text))
+    reciprocal = [name for name in relations if name.startswith(Relations.PREFIX)]
+    if reciprocal:
+        text = (
+            f"relations named like {reciprocal[0]!r} cannot be told from the opposite direction of another: rename them"
+        )
+        findings.append(Finding("reciprocal", len(reciprocal), text))
+    return findings
+
+
+def _alike(names: Iterable[str]) -> list[list[str]]:
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        groups[_folded(name)].append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _folded(name: str) -> str:
+    if name.isascii() and name.isprintable():
+        return " ".join(name.casefold().split())
+    shown = (
+        sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) not in ("Cf", "Cc", "Mn")
+    )
+    return " ".join("".join(shown).casefold().split())

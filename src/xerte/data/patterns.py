@@ -1,0 +1,129 @@
+"""Dates that are written after a pattern, like 01-January-2015 or 1/2/2024: the patterns known, and which one fits.
+
+A pattern is that of strptime: %d day, %m month, %b %B its name, %Y %y year, %H %I %p %M %S %f time, %z %Z zone.
+"""
+
+# ruff: noqa: S608 - what is put into SQL is our own or quoted
+
+from typing import TYPE_CHECKING
+
+from xerte.data.calendar import Tick
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_DATES = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y",
+    "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y", "%m-%d-%y",
+    "%d-%b-%Y", "%d-%B-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%d/%b/%Y", "%d %b %y",
+    "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%A, %B %d, %Y", "%A, %d %B %Y", "%a %d %b %Y",
+)  # fmt: skip
+_MONTHS = ("%b-%Y", "%B-%Y", "%b %Y", "%B %Y", "%m/%Y", "%Y/%m", "%b-%y")
+_CLOCKS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%H:%M:%S %z", "%H:%M:%S %Z", "%H:%M:%S%z")
+_WHOLE = (
+    "%a %b %d %H:%M:%S %Y %z",
+    "%a %b %d %H:%M:%S %z %Y",
+    "%a %b %d %H:%M:%S %Y",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%a, %d %b %Y %H:%M:%S %Z",
+    "%d/%b/%Y:%H:%M:%S %z",
+    "%Y%m%d%H%M%S",
+    "%Y-%m-%dT%H:%M:%S.%f %z",
+)
+KNOWN = (*_DATES, *_MONTHS, *(f"{date} {clock}" for date in _DATES for clock in _CLOCKS), *_WHOLE)
+_SAMPLE = 1000
+_EARLIEST = "TIMESTAMP '0100-01-01'"
+"""%Y also reads two digits: the year 24 is more likely 2024, which %y reads."""
+
+
+def reading_sql(pattern: str, text: str, zoned: bool) -> str:
+    """Microseconds since 1970 of a text written after the pattern; NULL where it is not.
+
+    Args:
+        pattern: of strptime.
+        text: the SQL of the text.
+        zoned: whether times without a zone are in that of the session.
+    """
+    if "%z" in pattern:  # mail writes the zone's name behind it: -0700 (PDT)
+        text = f"regexp_replace({text}, ' [(][A-Z]+[)]$', '')"
+    moment = f"try_strptime({text}, {_quoted(pattern)})"
+    has_clock = any(code in pattern for code in ("%H", "%I"))
+    if "%z" not in pattern and "%Z" not in pattern and zoned and has_clock:
+        moment += "::TIMESTAMPTZ"
+    return f"epoch_us({moment})"
+
+
+def precision(pattern: str) -> Tick:
+    """What the times are written to."""
+    if any(code in pattern for code in ("%H", "%I", "%c", "%T")):
+        return Tick.SECOND
+    return Tick.DAY if any(code in pattern for code in ("%d", "%j", "%x", "%D")) else Tick.MONTH
+
+
+def check(con: "DuckDBPyConnection", pattern: str, text: str) -> None:
+    """Make sure that a pattern is one and fits a row of `raw`.
+
+    Raises:
+        InputError: it is none, or fits no row.
+    """
+    import duckdb
+
+    try:
+        con.execute(f"SELECT try_strptime('', {_quoted(pattern)})").fetchone()
+        fits = con.execute(
+            f"SELECT 1 FROM raw WHERE {reading_sql(pattern, text, False)} IS NOT NULL LIMIT 1"
+        ).fetchone()
+    except duckdb.Error:
+        raise InputError(f"{pattern!r} is not a pattern of dates: write it like %d/%m/%Y %H:%M") from None
+    first = con.execute(f"SELECT {text} FROM raw WHERE {text} IS NOT NULL LIMIT 1").fetchone()
+    if fits is None and first is not None:
+        raise InputError(f"the time format {pattern!r} fits no row: the first time is {first[0]!r:.60}")
+
+
+def find(con: "DuckDBPyConnection", text: str) -> str | None:
+    """The known pattern that reads the most times of `raw`; None where none reads half of the first ones.
+
+    Raises:
+        InputError: two patterns read all of them and differ: nobody can tell whether 1/2/2024 is in January.
+    """
+    sample = (
+        f"(SELECT DISTINCT {text} AS time FROM (SELECT {text} AS time FROM raw WHERE {text} IS NOT NULL LIMIT 100000)"
+    )
+    sample += f" LIMIT {_SAMPLE})"
+    counts = _counts(con, KNOWN, "time", sample)
+    (total,) = con.execute(f"SELECT count(*) FROM {sample}").fetchone() or (0,)
+    fitting = [pattern for pattern, count in counts.items() if 2 * count > total]
+    if not fitting:
+        return None
+    if len(fitting) > 1:
+        counts = _counts(con, fitting, text, "raw")
+    best = max(fitting, key=lambda pattern: counts[pattern])
+    rivals = [one for one in fitting if counts[one] == counts[best] and one != best and _differ(con, best, one, text)]
+    if rivals:
+        (shown,) = con.execute(f"SELECT {text} FROM raw WHERE {text} IS NOT NULL LIMIT 1").fetchone() or ("",)
+        choices = " or ".join(f'"{one}"' for one in (best, *rivals))
+        raise InputError(
+            f"whether the day or the month comes first in times like {shown!r} cannot be told: say --time-format "
+            f"{choices}"
+        )
+    return best
+
+
+def _counts(con: "DuckDBPyConnection", patterns: "list[str] | tuple[str, ...]", text: str, rows: str) -> dict[str, int]:
+    plain = f"regexp_replace({text}, ' [(][A-Z]+[)]$', '')"
+    columns = (f"count(*) FILTER (try_strptime({plain}, {_quoted(one)}) > {_EARLIEST})" for one in patterns)
+    counts = con.execute(f"SELECT {', '.join(columns)} FROM {rows}").fetchone()
+    assert counts is not None
+    return dict(zip(patterns, counts, strict=True))
+
+
+def _differ(con: "DuckDBPyConnection", one: str, other: str, text: str) -> bool:
+    row = con.execute(
+        f"""SELECT 1 FROM raw WHERE {reading_sql(one, text, False)} <> {reading_sql(other, text, False)} LIMIT 1"""
+    ).fetchone()
+    return row is not None
+
+
+def _quoted(pattern: str) -> str:
+    return "'" + pattern.replace("'", "''") + "'"
