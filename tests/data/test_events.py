@@ -259,7 +259,7 @@ def test_rejects_hold_every_bad_row_as_it_stood(tmp_path: Path) -> None:
     assert named(log) == [("a", "r", "b", "2014-01-01"), ("c", "r", "d", "2014-01-02")]
     assert (log.report.rows_read, log.report.rows_skipped) == (2, 4)
     assert log.report.rejects_files == (tmp_path / "one.csv.rejects.csv", tmp_path / "two.csv.rejects.csv")
-    encoding = "not valid UTF-8 (name another with --encoding)"
+    encoding = "not valid UTF-8 (or name the encoding)"
     assert rejected(tmp_path / "one.csv.rejects.csv") == [
         [str(first), "3", "object", "a,r", "2 columns where 4 are expected", "a,r"],
         [str(first), "4", "subject", "x\\xff", encoding, "x\\xff,r,b,2014-01-01"],
@@ -281,7 +281,7 @@ def test_rejects_overwrite_nothing(tmp_path: Path) -> None:
     for target in (path, tmp_path / "link.csv"):
         with pytest.raises(InputError, match="is read by this import"):
             read_events(path, bad_rows="skip", rejects=target, force=True)
-    with pytest.raises(InputError, match=r"exists already.*--force"):
+    with pytest.raises(InputError, match="exists already: choose another file"):
         read_events(path, bad_rows="skip", rejects=mine)
     assert (path.read_text(), mine.read_text()) == (content, "mine")
     read_events(path, bad_rows="skip", rejects=mine, force=True)

@@ -1,4 +1,4 @@
-"""The user's own events, from files to a dataset kept under a name."""
+"""The user's own events, from files and tables to a dataset."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +9,15 @@ import numpy as np
 
 from xerte.api.datasets import make_index
 from xerte.data import catalog, store
+from xerte.data.aliases import compact, merge, resolve_chains
 from xerte.data.benchmark import is_benchmark, read_benchmark
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
+from xerte.data.opening import Input, paths_of
+from xerte.data.pairs import Pairs, read_pairs
 from xerte.data.splits import Finding, split_by_date, split_by_fraction
+from xerte.data.words import counted
 from xerte.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +54,9 @@ class Imported:
             "time": self.time,
             "rows_read": report.rows_read if report else len(self.dataset.facts),
             "rows_skipped": report.rows_skipped if report else 0,
+            "rows_without_object": report.rows_without_object if report else 0,
             "rejects": str(rejects) if rejects else None,
+            "rejects_files": [str(file) for file in report.rejects_files] if report else [],
             "duplicates": report.duplicates if report else 0,
             "facts": len(self.dataset.facts),
             "entities": self.dataset.num_entities,
@@ -61,23 +67,25 @@ class Imported:
 
 
 def import_events(
-    path: Path | Sequence[Path],
+    path: Input,
     name: str,
     *,
     fractions: tuple[float, float, float] | None = None,
     valid_from: str | None = None,
     test_from: str | None = None,
     replace: bool = False,
+    aliases: Pairs | None = None,
     **options: Any,
 ) -> Imported:
     """Reads events, splits them in time and keeps them as a dataset.
 
     Args:
-        path: events files, or one folder in the benchmark format, whose splits stay as given.
+        path: events files, a DataFrame, or one folder in the benchmark format, whose splits stay as given.
         name: what to call it.
         fractions: of facts in train, valid and test (default: 0.8, 0.1, 0.1).
         valid_from, test_from: cut at these dates instead.
         replace: whether a dataset of that name may be overwritten.
+        aliases: other names of entities, and the name each stands for: a mapping, or a file of two columns.
         options: of `xerte.data.events.read_events`.
     """
     taken = catalog.dataset_folder(name)
@@ -85,30 +93,64 @@ def import_events(
         raise InputError(
             f"{name} exists already", hint="choose another name, or ask for it to be replaced", code="name_taken"
         )
-    if (valid_from is None) != (test_from is None) or (valid_from is not None and fractions is not None):
-        raise InputError("split either by fractions, or by both dates: where valid starts and where test starts")
-    paths = [path] if isinstance(path, Path) else list(path)
-    if len(paths) == 1 and paths[0].is_dir():
+    splits = {"fractions": fractions, "valid_from": valid_from, "test_from": test_from}
+    paths = paths_of(path)
+    if paths and len(paths) == 1 and paths[0].is_dir():
         if not is_benchmark(paths[0]):
             raise InputError(f"{paths[0]} is a folder without train.txt: give the events files in it one by one")
-        if options or fractions or valid_from:
+        if options or aliases or fractions or valid_from:
             raise InputError(f"{paths[0]} is a folder in the benchmark format: its columns and splits are given")
-        return _kept(_from_folder(paths[0], name), None, replace)
-    from xerte.data.events import read_events
+        return _kept(_from_folder(paths[0], name), None, [], replace)
+    return _kept(*read_dataset(path, name, aliases=aliases, **splits, **options), replace)
 
-    log = read_events(paths, **options)
+
+def read_dataset(
+    path: Input,
+    name: str,
+    *,
+    fractions: tuple[float, float, float] | None = None,
+    valid_from: str | None = None,
+    test_from: str | None = None,
+    aliases: Pairs | None = None,
+    **options: Any,
+) -> "tuple[Dataset, ReadReport, list[Finding]]":
+    """The dataset in these files or this table, in memory; see `import_events`.
+
+    Returns:
+        It, what happened while reading, and what is to be known of its aliases.
+    """
+    if (valid_from is None) != (test_from is None) or (valid_from is not None and fractions is not None):
+        raise InputError("split either by fractions, or by both dates: where valid starts and where test starts")
+    from xerte.data.events import read_events
+    from xerte.data.reading import scratch_folder
+
+    chains = {}
+    if aliases is not None:
+        with scratch_folder() as folder:
+            chains = resolve_chains(read_pairs(aliases, folder))
+    log = read_events(path, **options)
     if valid_from is not None and test_from is not None:
         dataset = split_by_date(log, name, valid_from, test_from)
     else:
         dataset = split_by_fraction(log, name, fractions or FRACTIONS)
-    return _kept(dataset, log.report, replace)
+    told = []
+    if chains:
+        absent = [alias for alias in chains if alias not in dataset.entities]
+        dataset = compact(merge(dataset, chains))
+        merged = len(dataset.entities.aliases)
+        text = f"{counted(merged, 'alias was', 'aliases were')} merged, which can be undone"
+        told = [Finding("aliases", merged, text)] if merged else []
+        if absent:
+            text = f"{counted(len(absent), 'alias is', 'aliases are')} in no row, like {absent[0]!r}"
+            told.append(Finding("unknown aliases", len(absent), text))
+    return dataset, log.report, told
 
 
-def _kept(dataset: Dataset, report: "ReadReport | None", may_replace: bool) -> Imported:
+def _kept(dataset: Dataset, report: "ReadReport | None", told: Sequence[Finding], may_replace: bool) -> Imported:
     folder = catalog.add(dataset, replace=may_replace)
     dataset = store.open_dataset(folder)
     make_index(dataset)
-    found = [*report.findings, *findings(dataset)] if report else findings(dataset)
+    found = [*(report.findings if report else ()), *told, *findings(dataset)]
     return Imported(dataset, folder, report.time if report else "time as whole number", report, found)
 
 

@@ -302,7 +302,7 @@ def _findings(line: Timeline, found: Calendar | None, trimmed: int) -> list[Find
         odd, unit = few
         text = (
             f"{counted(odd, 'row tells', 'rows tell')} the time to the {found.tick}, the other "
-            f"{len(line.ticks) - odd:,} to the {unit}: times are counted in {found.unit}s, with --unit {unit} in "
+            f"{len(line.ticks) - odd:,} to the {unit}: times are counted in {found.unit}s, with the unit {unit} in "
             f"{unit}s"
         )
         findings.append(Finding("finer", odd, text))

@@ -22,7 +22,7 @@ def lookalikes(entities: Vocabulary, relations: Relations) -> list[Finding]:
         if alike:
             one, other = alike[0][:2]
             text = f"{counted(len(alike), 'group')} of {kind} look alike, like {one!a} and {other!a}: "
-            text += "--aliases makes them one" if kind == "entities" else "--labels makes them one"
+            text += "aliases make them one" if kind == "entities" else "labels make them one"
             findings.append(Finding("look-alike", len(alike), text))
     if _QUESTION in entities:
         text = "an entity is called ?, which asks in questions: rename it in the file"

@@ -104,8 +104,9 @@ def find(con: "DuckDBPyConnection", text: str) -> str | None:
         (shown,) = con.execute(f"SELECT {text} FROM raw WHERE {text} IS NOT NULL LIMIT 1").fetchone() or ("",)
         choices = " or ".join(f'"{one}"' for one in (best, *rivals))
         raise InputError(
-            f"whether the day or the month comes first in times like {shown!r} cannot be told: say --time-format "
-            f"{choices}"
+            f"whether the day or the month comes first in times like {shown!r} cannot be told",
+            hint=f"give the time format {choices}",
+            code="ambiguous_time",
         )
     return best
 

@@ -210,7 +210,7 @@ def _csv_fields(source: Source, raw: bytes, parts: list[bytes] | None) -> dict[i
         try:
             fields[place] = parts[place].decode()
         except UnicodeDecodeError:
-            return Fault(source.columns[place], _shown(parts[place]), "not valid UTF-8 (name another with --encoding)")
+            return Fault(source.columns[place], _shown(parts[place]), "not valid UTF-8 (or name the encoding)")
     return fields
 
 

@@ -80,7 +80,9 @@ def rejects_files(paths: Sequence[Path], asked: Path | None, inputs: Sequence[Pa
     if any(_same(asked, one) for one in inputs):
         raise InputError(f"{asked} is read by this import: choose another file for its rejects")
     if asked.is_file() and asked.stat().st_size and not force:
-        raise InputError(f"{asked} exists already: choose another file for the rejects, or overwrite it with --force")
+        raise InputError(
+            f"{asked} exists already", hint="choose another file for the rejects, or force it", code="file_exists"
+        )
     return dict.fromkeys(paths, asked)
 
 
@@ -124,6 +126,6 @@ def _fault(texts: Mapping[str, str], titles: Mapping[str, str], reading: TimeRea
     """What is wrong with a row whose roles have these texts; `titles` names the column to blame."""
     for role in (*NAMES, "time"):
         if not texts[role].strip() and not (role == "object" and may_lack_object):
-            told = ": say what to do with --missing-object" if role == "object" else ""
+            told = ": say what to do with a missing object" if role == "object" else ""
             return Fault(titles[role], "", f"nothing there{told}")
     return Fault(titles["time"], texts["time"], reading.problem(texts["time"]))

@@ -126,7 +126,7 @@ def find_source(plain: Plain, format: str | None, delimiter: str | None, quote: 
     suffix = path.suffix.lower()
     chosen = FileFormat(format) if format else FileFormat.EXCEL if is_workbook(path) else _SUFFIXES.get(suffix)
     if chosen is None:
-        raise InputError(f"{plain.shown} does not end in a known suffix: say which --format it has ({known})")
+        raise InputError(f"{plain.shown} does not end in a known suffix: say which format it has ({known})")
     source = Source(plain.shown, plain.file, chosen, delimiter or "\t", quote, header)
     if source.format is FileFormat.CSV and delimiter is None:
         source = replace(source, delimiter=find_delimiter(source))

@@ -60,7 +60,8 @@ def save(dataset: Dataset, folder: Path, *, replace: bool = False) -> None:
                     "calendar": dataset.calendar.to_json(),
                     "extras": list(dataset.extras),
                     "files": files,
-                },
+                }
+                | ({"aliases": dict(dataset.entities.aliases)} if dataset.entities.aliases else {}),
             )
     except FileExistsError:
         remedy = "remove it first" if replace else "choose another name or ask for it to be replaced"
@@ -95,6 +96,9 @@ def describe(folder: Path) -> dict[str, Any]:
     body = read_manifest(Path(folder), FORMAT, VERSION)
     try:
         if not isinstance(body["name"], str) or not all(isinstance(name, str) for name in body["extras"]):
+            raise TypeError
+        aliases = body.get("aliases", {})
+        if not all(isinstance(name, str) for name in aliases.values()):
             raise TypeError
         numbers = [body["counts"][key] for key in ("facts", "entities", "relations")]
         numbers += [body["sizes"][split.value] for split in Split]
@@ -134,7 +138,7 @@ def _open(folder: Path, *, thorough: bool) -> Dataset:
             name=body["name"],
             facts=Facts(*(arrays[f"facts/{name}.npy"] for name in _COLUMNS)),
             sizes=(body["sizes"]["train"], body["sizes"]["valid"], body["sizes"]["test"]),
-            entities=text(Vocabulary, "entities"),
+            entities=text(Vocabulary, "entities").knowing(body.get("aliases", {})),
             relations=text(Relations, "relations"),
             calendar=Calendar.from_json(body["calendar"]),
             extras={name: text(TextColumn, f"extras/{place}") for place, name in enumerate(body["extras"])},

@@ -130,7 +130,7 @@ def _sheet(source: Source, table: str | None) -> tuple[str, list[list[Any]], int
         part = _RANGE.fullmatch(table) if table and table not in book.sheet_names else None
         name = part["sheet"].strip("'") if part else table
         if name is None and len(book.sheet_names) > 1:
-            raise InputError(f"{source.path} has {len(book.sheet_names)} sheets: choose one with --table "
+            raise InputError(f"{source.path} has {len(book.sheet_names)} sheets: choose one as the table "
                              f"({', '.join(book.sheet_names[:8])})")  # fmt: skip
         if name is not None and name not in book.sheet_names:
             raise InputError(f"{source.path} has no sheet {name!r}: it has {', '.join(book.sheet_names[:8])}")
@@ -157,7 +157,7 @@ def _only_table(path: Path, sheet: str, cells: list[list[Any]]) -> tuple[list[li
             empty = gap + 2 if what == "row" else _letter(gap + 1)
             raise InputError(
                 f"{path}: sheet {sheet} holds more than one table, {what} {empty} "
-                f'is empty: say which part to read, like --table "{sheet}!{block}"'
+                f'is empty: say which part to read, like the table "{sheet}!{block}"'
             )
     block_rows = [cells[number][columns[0] : columns[-1] + 1] for number in range(rows[0], rows[-1] + 1)]
     return block_rows, rows[0]

@@ -70,7 +70,7 @@ def timeline(coded: "Coded", good: Rows, reading: TimeReading, unit: Tick | None
     if length.sum() > MOST_REPEATED:
         raise InputError(
             f"the rows last {length.sum():,} {calendar.unit}s in all, more than {MOST_REPEATED:,}: choose a coarser "
-            "--unit, or --lasting both or begin"
+            "unit, or let them last at both ends or begin only"
         )
     first = np.cumsum(length) - length
     step = np.arange(length.sum()) - np.repeat(first, length)

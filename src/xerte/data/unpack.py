@@ -151,7 +151,7 @@ def _chosen(archive: Path, names: list[str], table: str | None) -> list[str]:
         raise InputError(f"{archive} holds no file")
     if len(tables) > 1:
         listed = ", ".join(tables[:8]) + ", …" * (len(tables) > 8)
-        raise InputError(f"{archive} holds {len(tables)} tables: choose with --table ({listed})")
+        raise InputError(f"{archive} holds {len(tables)} tables: choose one as the table ({listed})")
     return tables
 
 
@@ -188,7 +188,7 @@ def _in_utf8(plain: Plain, folder: Path, encoding: str | None) -> Plain:
                 file.write(chunk)
     except (UnicodeError, OSError) as error:
         reason = error.reason if isinstance(error, UnicodeDecodeError) else error
-        raise InputError(f"{plain.shown} is not in {encoding}: {reason}; name another --encoding") from None
+        raise InputError(f"{plain.shown} is not in {encoding}: {reason}; name another encoding") from None
     return Plain(plain.shown, target)
 
 

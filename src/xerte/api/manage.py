@@ -1,0 +1,81 @@
+"""Datasets of the user's own, changed where they are kept: merged, renamed, removed. Each change is whole or nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from xerte.api.datasets import make_index
+from xerte.data import aliases, catalog, store
+from xerte.data.dataset import Dataset
+from xerte.data.pairs import Pairs, read_pairs
+from xerte.errors import InputError
+
+
+def merge(name: str, pairs: Pairs) -> tuple[Dataset, list[str]]:
+    """Makes one entity of two names; returns the dataset and the aliases that no fact of it has.
+
+    Args:
+        name: of a dataset of the user's.
+        pairs: aliases and the name each stands for: a mapping, or a file of two columns.
+
+    Raises:
+        InputError: the aliases go in a circle, or none of them is in the dataset.
+    """
+    from xerte.data.reading import scratch_folder
+
+    dataset = store.open_dataset(_own(name))
+    with scratch_folder() as folder:
+        chains = aliases.resolve_chains(read_pairs(pairs, folder))
+    absent = [alias for alias in chains if alias not in dataset.entities]
+    if len(absent) == len(chains):
+        raise InputError(f"{name} has no entity {absent[0]!r}: search for a part of it" if absent else "no aliases")
+    return _put(aliases.merge(dataset, chains)), absent
+
+
+def unmerge(name: str, undone: Sequence[str] = ()) -> Dataset:
+    """Makes these aliases (by default all) entities of their own again, as they were written.
+
+    Raises:
+        InputError: one of them is no alias there.
+    """
+    return _put(aliases.unmerge(store.open_dataset(_own(name)), undone or None))
+
+
+def rename(name: str, new: str) -> Path:
+    """Gives a dataset of the user's another name; returns its folder.
+
+    Raises:
+        InputError: the new name is taken or no name.
+    """
+    folder = _own(name)
+    target = catalog.dataset_folder(new)
+    if target.exists():
+        raise InputError(f"{new} exists already: choose another name")
+    catalog.add(replace(store.open_dataset(folder), name=new))
+    make_index(store.open_dataset(target))
+    catalog.remove(name)
+    return target
+
+
+def remove(name: str) -> Path:
+    """Deletes a dataset and its index; returns where it was.
+
+    Raises:
+        InputError: no dataset of that name is kept here.
+    """
+    return catalog.remove(name)
+
+
+def _own(name: str) -> Path:
+    folder = catalog.dataset_folder(name)
+    if not folder.is_dir():
+        catalog.find(name)  # says what is known under that name
+        raise InputError(f"{name} is not kept under a name of its own: import it first")
+    return folder
+
+
+def _put(dataset: Dataset) -> Dataset:
+    folder = catalog.add(dataset, replace=True)
+    kept = store.open_dataset(folder)
+    make_index(kept)
+    return kept
