@@ -255,6 +255,20 @@ def _swap(new: Path, folder: Path, replace: bool) -> None:
         remove(trash)
 
 
+def remove_folder(folder: Path) -> None:
+    """Removes a published folder: it is gone at once, or still there whole.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    recover(folder)
+    with lock(folder_lock(folder)):
+        trash = _hidden(folder, "new")  # a name that `sweep` removes
+        rename(folder, trash)
+        fsync(folder.parent)
+        remove(trash)
+
+
 def _aside(folder: Path) -> list[Path]:
     prefix = f".{folder.name}.previous-"
     if not folder.parent.is_dir():

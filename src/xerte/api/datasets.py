@@ -1,6 +1,6 @@
 """Datasets by name: opening, fetching, browsing. Needs numpy only, and torch where an index is made or checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,20 +17,41 @@ from xerte.types import Progress, Split
 
 if TYPE_CHECKING:
     from xerte.data.events import EventLog
+    from xerte.data.opening import Input
 
 
-def load(name: str | Path = catalog.WORLD) -> Dataset:
-    """Opens "world" (the embedded default), a dataset kept at home by its name, or the dataset in a folder.
+def load(data: "str | Path | Input" = catalog.WORLD, **options: Any) -> Dataset:
+    """Opens a dataset, or makes one of a table.
+
+    `xerte.load(df, subject="actor", relation="{type}: {subtype}", object="target", time="date")` makes a dataset in
+    memory of a DataFrame (pandas, polars, Arrow) or of an events file; `import_events` also keeps it under a name.
+
+    Args:
+        data: "world" (the embedded default), the name of a dataset kept at home, its folder, an events file, several
+            of them, or a DataFrame.
+        options: of a table: `name` (default: "table"), and those of `xerte.api.imports.read_dataset`.
 
     Raises:
-        InputError: nothing is known under this name; close names are suggested.
+        InputError: nothing is known under this name (close names are suggested), or the table cannot be read.
         DatasetError: the dataset is not here yet, or damaged.
     """
-    return catalog.load(name)
+    if isinstance(data, str | Path) and not options and not _is_table(data):
+        return catalog.load(data)
+    from xerte.api.imports import read_dataset
+
+    return read_dataset(data, options.pop("name", "table"), **options)[0]
 
 
-def read_events(path: str | Path | Sequence[str | Path], **options: Any) -> "EventLog":
-    """Reads CSV, TSV, Parquet or JSON lines files; `xerte.data.events.read_events` has the options."""
+def _is_table(data: str | Path) -> bool:
+    """Whether it is a file and no dataset's name: a name comes first."""
+    try:
+        return Path(data).is_file() and (isinstance(data, Path) or Path(data).suffix != "")
+    except (OSError, ValueError):
+        return False
+
+
+def read_events(path: "Input", **options: Any) -> "EventLog":
+    """Reads events files and tables; `xerte.data.events.read_events` has the options."""
     from xerte.data.events import read_events
 
     return read_events(path, **options)

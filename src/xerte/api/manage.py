@@ -53,7 +53,7 @@ def rename(name: str, new: str) -> Path:
         raise InputError(f"{new} exists already: choose another name")
     catalog.add(replace(store.open_dataset(folder), name=new))
     make_index(store.open_dataset(target))
-    catalog.remove(name)
+    catalog.discard(name)
     return target
 
 
@@ -63,7 +63,7 @@ def remove(name: str) -> Path:
     Raises:
         InputError: no dataset of that name is kept here.
     """
-    return catalog.remove(name)
+    return catalog.discard(name)
 
 
 def _own(name: str) -> Path:

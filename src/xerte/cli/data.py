@@ -6,11 +6,17 @@ from typing import Annotated
 import typer
 
 from xerte.cli.imports import import_events
+from xerte.cli.manage import merge, preview, remove, rename, unmerge
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.data.words import counted
 
 data = typer.Typer(no_args_is_help=True, help="Datasets: list, get, import, look inside.")
 data.command("import")(import_events)
+data.command()(preview)
+data.command()(merge)
+data.command()(unmerge)
+data.command()(rename)
+data.command()(remove)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name, or its folder.")]
 

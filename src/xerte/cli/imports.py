@@ -18,23 +18,60 @@ class BadRows(StrEnum):
     SKIP = "skip"
 
 
+class Lasting(StrEnum):
+    """What becomes of a fact with a beginning and an end."""
+
+    EVERY = "every"
+    BOTH = "both"
+    BEGIN = "begin"
+
+
 COLUMNS = ("subject", "relation", "object", "time")
+_DEFAULTS: dict[str, Any] = {column: column for column in COLUMNS} | {
+    "bad_rows": "stop",
+    "header": True,
+    "lasting": "every",
+    "force": False,
+}
 
 
 def import_events(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="CSV, TSV, Parquet or JSON lines, gzip too; or a folder.")
-    ],
     name: Annotated[str, typer.Option(help="What to call the dataset.")],
-    subject: Annotated[str, typer.Option(help="The column of who acts, by name or position from 1.")] = "subject",
-    relation: Annotated[str, typer.Option(help="The column of what is done.")] = "relation",
-    object: Annotated[str, typer.Option(help="The column of to whom.")] = "object",
-    time: Annotated[str, typer.Option(help="The column of when.")] = "time",
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="CSV, TSV, JSON, Parquet or Excel, compressed too; or a benchmark folder."
+        ),
+    ] = None,
+    subject: Annotated[
+        str, typer.Option(help="Who acts: a column by name or position from 1, =TEXT, or a template like '{a} {b}'.")
+    ] = "subject",
+    relation: Annotated[str, typer.Option(help="What is done; likewise: =beats, or '{type}: {subtype}'.")] = "relation",
+    object: Annotated[str, typer.Option(help="To whom; likewise.")] = "object",
+    time: Annotated[str, typer.Option(help="When; likewise: '{year}-{month}-{day}'.")] = "time",
+    ends: Annotated[str | None, typer.Option(help="The column with the end of facts that last.")] = None,
+    lasting: Annotated[
+        Lasting, typer.Option(help="A fact that lasts is one in every unit, one at both ends, or one at its begin.")
+    ] = Lasting.EVERY,
     keep: Annotated[
-        list[str] | None, typer.Option(help="A further column to keep for display; may be repeated.")
+        list[str] | None, typer.Option(help="A further column to show beside each fact; may be repeated.")
+    ] = None,
+    missing_object: Annotated[
+        str | None, typer.Option(help="Rows without an object: skip, or the name to put there, like =nobody.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="What the codes of relations mean: a file with columns code, label.")
+    ] = None,
+    entity_labels: Annotated[Path | None, typer.Option(help="What the codes of entities mean.")] = None,
+    aliases: Annotated[
+        Path | None, typer.Option(help="Names that are one entity: a file with columns alias, name.")
     ] = None,
     time_format: Annotated[
-        str | None, typer.Option(help="iso, epoch, epoch-ms, integer or year; found from the values unless given.")
+        str | None,
+        typer.Option(help="iso, epoch, epoch-ms, integer, year or a pattern like %d/%m/%Y; found unless given."),
+    ] = None,
+    time_zone: Annotated[
+        str | None, typer.Option(help="Of times that name none, like Europe/Berlin; UTC unless given.")
     ] = None,
     unit: Annotated[str | None, typer.Option(help="second … year; found from the gaps unless given.")] = None,
     split: Annotated[str | None, typer.Option(help="Fractions of train, valid and test: 0.8,0.1,0.1.")] = None,
@@ -43,41 +80,60 @@ def import_events(
     bad_rows: Annotated[
         BadRows, typer.Option(help="Stop at a bad row, or skip and write it to the rejects.")
     ] = BadRows.STOP,
-    rejects: Annotated[Path | None, typer.Option(help="Where bad rows go: FILE.rejects.csv unless given.")] = None,
-    format: Annotated[
-        str | None, typer.Option(help="csv, tsv, parquet or jsonl; the suffix tells unless given.")
+    rejects: Annotated[
+        Path | None, typer.Option(help="One file for all bad rows; FILE.rejects.csv beside each file unless given.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="csv, tsv, jsonl, json, parquet or excel; the suffix tells unless given.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The sheet of a workbook (or a part, Sheet1!A3:F99), or the file in an archive.")
+    ] = None,
+    sql: Annotated[
+        str | None, typer.Option(metavar="SELECT", help="Read what this query of duckdb gives; FILE may be a database.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of text: latin-1, cp1252 …; UTF-8 unless given.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV; found unless given.")] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The first row is data; columns go by position.")
     ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a dataset of that name.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file named by --rejects.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Takes in your own events: who did what to whom, and when.
+    """Takes in your own events: who did what to whom, and when. `xerte data preview FILE` writes this command for you.
 
     \b
     xerte data import my.csv --subject actor --relation action --object target --time date --name mine
+    xerte data import games.csv --subject winner --relation =beats --object loser --time date --name games
+    xerte data import acled.csv --subject actor1 --relation "{event_type}: {sub_event_type}" --object actor2 \\
+      --time event_date --missing-object skip --keep notes --name conflicts
     xerte data import a.parquet b.parquet --name mine --keep headline --bad-rows skip
     xerte data import log.tsv.gz --no-header --subject 1 --relation 2 --object 3 --time 4 --name log
+    xerte data import my.xlsx --table Events --time-format %d/%m/%Y --aliases names.csv --name mine
+    xerte data import terms.csv --time start --ends end --unit year --name terms
+    xerte data import --sql "SELECT * FROM 'events/*.parquet' WHERE year > 2010" --name mine
     xerte data import my.csv --name mine --valid-from 2023-01-01 --test-from 2023-07-01
     xerte data import folder/ --name mine     # train.txt, valid.txt, test.txt, entity2id.txt, relation2id.txt
     """
     from xerte.api.imports import import_events as take_in
 
+    paths = files or []
     fractions = None if split is None else _fractions(split)
-    options: dict[str, Any] = {"bad_rows": bad_rows.value}
-    options |= {"subject": subject, "relation": relation, "object": object, "time": time, "header": not no_header}
-    chosen = {"keep": keep, "time_format": time_format, "unit": unit, "rejects": rejects, "format": format}
-    options |= {key: value for key, value in (chosen | {"delimiter": delimiter}).items() if value is not None}
-    if len(files) == 1 and files[0].is_dir():
+    options: dict[str, Any] = {"bad_rows": bad_rows.value, "header": not no_header, "force": force}
+    options |= {"subject": subject, "relation": relation, "object": object, "time": time, "lasting": lasting.value}
+    chosen: dict[str, Any] = {"keep": keep, "time_format": time_format, "unit": unit, "rejects": rejects}
+    chosen |= {"ends": ends, "missing_object": missing_object, "labels": labels, "entity_labels": entity_labels}
+    chosen |= {"aliases": aliases, "time_zone": time_zone, "table": table, "sql": sql, "encoding": encoding}
+    chosen |= {"format": format, "delimiter": delimiter}
+    options |= {key: value for key, value in chosen.items() if value is not None}
+    if len(paths) == 1 and paths[0].is_dir():
         # A folder's columns are given: only what the user set is handed on, to be refused.
-        given = {"bad_rows": "stop", "header": True} | {column: column for column in COLUMNS}
-        options = {key: value for key, value in options.items() if given.get(key) != value}
-    with busy(f"reading {', '.join(file.name for file in files)}"):
+        options = {key: value for key, value in options.items() if _DEFAULTS.get(key) != value}
+    with busy(f"reading {', '.join(file.name for file in paths) or 'the query'}"):
         try:
             taken = take_in(
-                files,
+                paths,
                 name,
                 fractions=fractions,
                 valid_from=valid_from,
@@ -96,8 +152,10 @@ def import_events(
     sizes = body["sizes"]
     print_text(body["time"])
     print_text(f"{counted(body['rows_read'], 'row')} read, {counted(body['duplicates'], 'duplicate')} left out")
+    if body["rows_without_object"]:
+        print_text(f"{counted(body['rows_without_object'], 'row')} without an object skipped")
     if body["rows_skipped"]:
-        print_text(f"{counted(body['rows_skipped'], 'bad row')} skipped: see {body['rejects']}")
+        print_text(f"{counted(body['rows_skipped'], 'bad row')} skipped: see {', '.join(body['rejects_files'])}")
     entities, relations = counted(body["entities"], "entity", "entities"), counted(body["relations"], "relation")
     print_text(f"{counted(body['facts'])}, {entities}, {relations}")
     print_text(f"train {sizes['train']:,}, valid {sizes['valid']:,}, test {sizes['test']:,}")

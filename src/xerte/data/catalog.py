@@ -16,7 +16,7 @@ from xerte.data.published import BENCHMARKS, PUBLIC_HOME, Benchmark
 from xerte.data.statistics import statistics_of
 from xerte.errors import DatasetError, InputError, shown
 from xerte.home import home_folder
-from xerte.storage import MANIFEST, folders_in, lock, recover, remove
+from xerte.storage import MANIFEST, folders_in, lock, recover, remove, remove_folder
 
 if TYPE_CHECKING:
     from xerte.data.download import Progress
@@ -63,6 +63,22 @@ def add(dataset: Dataset, home: Path | None = None, *, replace: bool = False) ->
         raise InputError(f"{dataset.name} is the name of a known dataset: choose another one")
     folder = dataset_folder(dataset.name, home)
     store.save(dataset, folder, replace=replace)
+    return folder
+
+
+def discard(name: str, home: Path | None = None) -> Path:
+    """Deletes the dataset kept at home under this name; returns where it was.
+
+    Raises:
+        InputError: there is none.
+    """
+    folder = dataset_folder(name, home)
+    if folder not in folders_in(folder.parent):
+        known = [listed.name for listed in list_datasets(home) if listed.present and listed.name != WORLD]
+        close = difflib.get_close_matches(name.casefold(), known, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "see `xerte data list`"
+        raise InputError(f"no dataset called {name} is kept here: {hint}")
+    remove_folder(folder)
     return folder
 
 

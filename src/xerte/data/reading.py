@@ -70,20 +70,35 @@ class Coded:
 
 
 @contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A temporary folder.
+
+    Raises:
+        InputError: there is no place for temporary files.
+    """
+    try:
+        made = tempfile.TemporaryDirectory(prefix="xerte-")
+    except OSError as error:
+        raise InputError(f"no temporary folder can be made: {error.strerror or error}; set TMPDIR") from None
+    with made as folder:
+        yield Path(folder)
+
+
+@contextmanager
 def scratch() -> Iterator[Scratch]:
     """A fresh database: nothing is fetched from outside, memory is limited, the rest spills to a temporary folder."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="xerte-") as folder:
+    with scratch_folder() as folder:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "memory_limit": _MEMORY_LIMIT,
-            "temp_directory": folder,
+            "temp_directory": str(folder),
         }
         with duckdb.connect(config=settings) as con:
             con.execute("SET TimeZone = 'UTC'")
-            yield Scratch(con, Path(folder))
+            yield Scratch(con, folder)
 
 
 def write_table(scratch: Scratch, name: str, columns: Mapping[str, Sequence[str | None]]) -> None:

@@ -1,0 +1,126 @@
+"""`xerte data preview`, `merge`, `unmerge`, `rename`, `remove`: a table before it is taken in, and a dataset after."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.data.words import counted
+from xerte.errors import InputError
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset of your own.")]
+
+
+def preview(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table, or several alike.")],
+    format: Annotated[
+        str | None, typer.Option(help="csv, tsv, jsonl, json, parquet or excel; the suffix tells unless given.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The sheet of a workbook, or the file in an archive.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of text; UTF-8 unless given.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV; found unless given.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Looks into a table: its columns, what they could mean, problems, and the import command to paste.
+
+    \b
+    xerte data preview my.csv
+    """
+    from xerte.api.preview import preview as look
+
+    options = {"format": format, "table": table, "encoding": encoding, "delimiter": delimiter}
+    seen = look(files, **{key: value for key, value in options.items() if value is not None})
+    if as_json:
+        print_json(seen.to_json())
+        return
+    print_text(seen.summary)
+    rows = [(column.name, column.role, column.filled, column.distinct, column.examples) for column in seen.columns]
+    print_table("", ("column", "could be", "filled (%)", "distinct", "examples"), rows, left=2)
+    for problem in seen.problems:
+        print_text(f"note: {problem}")
+    print_text(f"\n{seen.command}")
+
+
+def merge(
+    name: Name,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[ALIAS ENTITY]", help="A name, and the one it stands for.")
+    ] = None,
+    aliases: Annotated[Path | None, typer.Option(help="Many: a file with columns alias, name.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Makes one entity of two names. What was written stays beside each fact, and `unmerge` undoes it.
+
+    \b
+    xerte data merge mine IRAN Iran
+    xerte data merge mine --aliases names.csv
+    """
+    from xerte.api import manage
+
+    if bool(names) == bool(aliases) or (names and len(names) != 2):
+        raise InputError("give an alias and the name it stands for, or a file of them with --aliases")
+    dataset, absent = manage.merge(name, {names[0]: names[1]} if names else aliases or {})
+    known = dict(dataset.entities.aliases)
+    if as_json:
+        print_json({"name": name, "aliases": known, "unknown": absent})
+        return
+    print_text(f"{name} has {counted(len(known), 'alias', 'aliases')} now")
+    if absent:
+        print_text(f"note: {counted(len(absent), 'alias is', 'aliases are')} in no fact, like {absent[0]!r}")
+
+
+def unmerge(
+    name: Name,
+    aliases: Annotated[
+        list[str] | None, typer.Argument(metavar="[ALIAS]...", help="These; all unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Makes aliases entities of their own again, as they were written.
+
+    \b
+    xerte data unmerge mine IRAN
+    xerte data unmerge mine
+    """
+    from xerte.api import manage
+
+    known = dict(manage.unmerge(name, aliases or ()).entities.aliases)
+    if as_json:
+        print_json({"name": name, "aliases": known})
+    else:
+        print_text(f"{name} has {counted(len(known), 'alias', 'aliases')} now")
+
+
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="What to call it from now on.")],
+    as_json: AsJson = False,
+) -> None:
+    """Gives a dataset another name.
+
+    \b
+    xerte data rename mine conflicts
+    """
+    from xerte.api import manage
+
+    folder = manage.rename(name, new)
+    print_json({"name": new, "folder": str(folder)}) if as_json else print_text(f"{name} is called {new} now")
+
+
+def remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset kept here.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Deletes a dataset. Models trained on it stay.
+
+    \b
+    xerte data remove mine
+    """
+    from xerte.api import manage
+
+    if not yes and not typer.confirm(f"Delete the dataset {name}?", err=True):
+        raise InputError(f"{name} was not deleted")
+    folder = manage.remove(name)
+    print_json({"name": name, "removed": str(folder)}) if as_json else print_text(f"{name} is gone from {folder.parent}")
