@@ -7,8 +7,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -26,28 +24,9 @@ from xerte.data.events import EventLog, read_events
 from xerte.data.text import TextColumn
 from xerte.errors import BadRowError, InputError
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Row = tuple[str, str, str, str]
 BERLIN = timezone(timedelta(hours=1))
 HEADER = ("subject", "relation", "object", "time")
-
-
-@pytest.fixture(scope="module")
-def one_database() -> Iterator[None]:
-    """Starting duckdb takes longer than reading ten rows: each read gets an empty catalogue of a running one."""
-    with reading.scratch() as shared, pytest.MonkeyPatch.context() as patch:
-        shared.con.execute("SET threads = 1")
-
-        @contextmanager
-        def empty() -> Iterator[reading.Scratch]:
-            shared.con.execute("ATTACH ':memory:' AS fresh; USE fresh")
-            try:
-                yield shared
-            finally:
-                shared.con.execute("USE memory; DETACH fresh; SET TimeZone = 'UTC'")
-
-        patch.setattr(events, "scratch", empty)
-        yield
 
 
 def named(log: EventLog) -> list[Row]:

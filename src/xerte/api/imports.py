@@ -14,6 +14,7 @@ from xerte.data.benchmark import is_benchmark, read_benchmark
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
+from xerte.data.lookalikes import lookalikes
 from xerte.data.opening import Input, paths_of
 from xerte.data.pairs import Pairs, read_pairs
 from xerte.data.splits import Finding, split_by_date, split_by_fraction
@@ -93,7 +94,7 @@ def import_events(
         raise InputError(
             f"{name} exists already", hint="choose another name, or ask for it to be replaced", code="name_taken"
         )
-    splits = {"fractions": fractions, "valid_from": valid_from, "test_from": test_from}
+    splits: dict[str, Any] = {"fractions": fractions, "valid_from": valid_from, "test_from": test_from}
     paths = paths_of(path)
     if paths and len(paths) == 1 and paths[0].is_dir():
         if not is_benchmark(paths[0]):
@@ -133,17 +134,25 @@ def read_dataset(
         dataset = split_by_date(log, name, valid_from, test_from)
     else:
         dataset = split_by_fraction(log, name, fractions or FRACTIONS)
-    told = []
+    told, report = [], log.report
     if chains:
         absent = [alias for alias in chains if alias not in dataset.entities]
         dataset = compact(merge(dataset, chains))
+        report = replace(report, findings=tuple(_still_alike(report.findings, dataset)))
         merged = len(dataset.entities.aliases)
         text = f"{counted(merged, 'alias was', 'aliases were')} merged, which can be undone"
         told = [Finding("aliases", merged, text)] if merged else []
         if absent:
             text = f"{counted(len(absent), 'alias is', 'aliases are')} in no row, like {absent[0]!r}"
             told.append(Finding("unknown aliases", len(absent), text))
-    return dataset, log.report, told
+    return dataset, report, told
+
+
+def _still_alike(findings: Sequence[Finding], merged: Dataset) -> list[Finding]:
+    """The findings, those about names that look alike made anew of the names that are left."""
+    return [one for one in findings if one.kind != "look-alike"] + [
+        one for one in lookalikes(merged.entities, merged.relations) if one.kind == "look-alike"
+    ]
 
 
 def _kept(dataset: Dataset, report: "ReadReport | None", told: Sequence[Finding], may_replace: bool) -> Imported:

@@ -1,4 +1,4 @@
-"""Datasets of the user's own, changed where they are kept: merged, renamed, removed. Each change is whole or nothing."""
+"""Datasets of the user's own, changed where they are kept: merged, renamed, removed; whole or not at all."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -72,9 +72,7 @@ def merge(
 
 def unmerge(
     name: Name,
-    aliases: Annotated[
-        list[str] | None, typer.Argument(metavar="[ALIAS]...", help="These; all unless given.")
-    ] = None,
+    aliases: Annotated[list[str] | None, typer.Argument(metavar="[ALIAS]...", help="These; all unless given.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Makes aliases entities of their own again, as they were written.
@@ -123,4 +121,6 @@ def remove(
     if not yes and not typer.confirm(f"Delete the dataset {name}?", err=True):
         raise InputError(f"{name} was not deleted")
     folder = manage.remove(name)
-    print_json({"name": name, "removed": str(folder)}) if as_json else print_text(f"{name} is gone from {folder.parent}")
+    print_json({"name": name, "removed": str(folder)}) if as_json else print_text(
+        f"{name} is gone from {folder.parent}"
+    )

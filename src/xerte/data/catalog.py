@@ -76,8 +76,8 @@ def discard(name: str, home: Path | None = None) -> Path:
     if folder not in folders_in(folder.parent):
         known = [listed.name for listed in list_datasets(home) if listed.present and listed.name != WORLD]
         close = difflib.get_close_matches(name.casefold(), known, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "see `xerte data list`"
-        raise InputError(f"no dataset called {name} is kept here: {hint}")
+        hint = f"did you mean {' or '.join(close)}?" if close else f"here are {', '.join(known) or 'none'}"
+        raise InputError(f"no dataset called {shown(name)} is kept here", hint=hint, code="unknown_dataset")
     remove_folder(folder)
     return folder
 

@@ -5,6 +5,8 @@ A pattern is that of strptime: %d day, %m month, %b %B its name, %Y %y year, %H 
 
 # ruff: noqa: S608 - what is put into SQL is our own or quoted
 
+import functools
+import re
 from typing import TYPE_CHECKING
 
 from xerte.data.calendar import Tick
@@ -33,8 +35,11 @@ _WHOLE = (
 )
 KNOWN = (*_DATES, *_MONTHS, *(f"{date} {clock}" for date in _DATES for clock in _CLOCKS), *_WHOLE)
 _SAMPLE = 1000
-_EARLIEST = "TIMESTAMP '0100-01-01'"
-"""%Y also reads two digits: the year 24 is more likely 2024, which %y reads."""
+_SHAPES = dict.fromkeys("dmHIMS", r"\d{1,2}") | dict.fromkeys("aAbB", "[A-Za-z]+") | {
+    "Y": r"\d{4}", "y": r"\d{2}", "f": r"\d+", "p": "[AaPp][Mm]", "z": r"[+-]\d\d:?\d\d", "Z": "[A-Za-z_/]+",
+}  # fmt: skip
+_ZONE_NAME = re.compile(r" \([A-Z]+\)$")
+"""Mail writes the zone's name behind it: -0700 (PDT)."""
 
 
 def reading_sql(pattern: str, text: str, zoned: bool) -> str:
@@ -45,7 +50,7 @@ def reading_sql(pattern: str, text: str, zoned: bool) -> str:
         text: the SQL of the text.
         zoned: whether times without a zone are in that of the session.
     """
-    if "%z" in pattern:  # mail writes the zone's name behind it: -0700 (PDT)
+    if "%z" in pattern:
         text = f"regexp_replace({text}, ' [(][A-Z]+[)]$', '')"
     moment = f"try_strptime({text}, {_quoted(pattern)})"
     has_clock = any(code in pattern for code in ("%H", "%I"))
@@ -87,18 +92,19 @@ def find(con: "DuckDBPyConnection", text: str) -> str | None:
     Raises:
         InputError: two patterns read all of them and differ: nobody can tell whether 1/2/2024 is in January.
     """
-    sample = (
-        f"(SELECT DISTINCT {text} AS time FROM (SELECT {text} AS time FROM raw WHERE {text} IS NOT NULL LIMIT 100000)"
-    )
-    sample += f" LIMIT {_SAMPLE})"
-    counts = _counts(con, KNOWN, "time", sample)
-    (total,) = con.execute(f"SELECT count(*) FROM {sample}").fetchone() or (0,)
-    fitting = [pattern for pattern, count in counts.items() if 2 * count > total]
+    rows = con.execute(
+        f"SELECT DISTINCT time FROM (SELECT {text} AS time FROM raw WHERE time IS NOT NULL LIMIT 99999) LIMIT {_SAMPLE}"
+    ).fetchall()
+    values = [_ZONE_NAME.sub("", value) for (value,) in rows]
+    # the shape is looked at first: duckdb would take a second to try all patterns
+    half = len(values) / 2
+    fitting = [one for one in KNOWN if sum(_shape(one).fullmatch(value) is not None for value in values) > half]
     if not fitting:
         return None
-    if len(fitting) > 1:
-        counts = _counts(con, fitting, text, "raw")
+    counts = _counts(con, fitting, text)
     best = max(fitting, key=lambda pattern: counts[pattern])
+    if not counts[best]:
+        return None
     rivals = [one for one in fitting if counts[one] == counts[best] and one != best and _differ(con, best, one, text)]
     if rivals:
         (shown,) = con.execute(f"SELECT {text} FROM raw WHERE {text} IS NOT NULL LIMIT 1").fetchone() or ("",)
@@ -111,12 +117,17 @@ def find(con: "DuckDBPyConnection", text: str) -> str | None:
     return best
 
 
-def _counts(con: "DuckDBPyConnection", patterns: "list[str] | tuple[str, ...]", text: str, rows: str) -> dict[str, int]:
-    plain = f"regexp_replace({text}, ' [(][A-Z]+[)]$', '')"
-    columns = (f"count(*) FILTER (try_strptime({plain}, {_quoted(one)}) > {_EARLIEST})" for one in patterns)
-    counts = con.execute(f"SELECT {', '.join(columns)} FROM {rows}").fetchone()
+def _counts(con: "DuckDBPyConnection", patterns: list[str], text: str) -> dict[str, int]:
+    columns = [f"count({reading_sql(one, text, False)})" for one in patterns]
+    counts = con.execute(f"SELECT {', '.join(columns)} FROM raw").fetchone()
     assert counts is not None
     return dict(zip(patterns, counts, strict=True))
+
+
+@functools.cache
+def _shape(pattern: str) -> re.Pattern[str]:
+    """What a text written after the pattern looks like."""
+    return re.compile(re.sub("%(.)", lambda code: _SHAPES[code[1]], re.escape(pattern)))
 
 
 def _differ(con: "DuckDBPyConnection", one: str, other: str, text: str) -> bool:

@@ -48,11 +48,11 @@ def find_rejects(
     ends = np.cumsum(sizes)
     for source, size, end in zip(sources, sizes, ends, strict=True):
         if source.is_text:
-            yield from _text_rejects(source, bad[end - size : end], reading, may_lack_object)
+            yield from _text_rejects(scratch, source, bad[end - size : end], reading, may_lack_object)
             continue
         for number, fields, row in bad_table_rows(scratch, source, reading, may_lack_object):
             titles = {role: expression.title for role, expression in source.roles.items()}
-            yield Reject(source.path, number, _fault(fields, titles, reading, may_lack_object), row)
+            yield Reject(source.path, number, _fault(scratch, fields, titles, reading, may_lack_object), row)
 
 
 def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
@@ -102,7 +102,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _text_rejects(
-    source: Source, bad: npt.NDArray[np.bool_], reading: TimeReading, may_lack_object: bool
+    scratch: Scratch, source: Source, bad: npt.NDArray[np.bool_], reading: TimeReading, may_lack_object: bool
 ) -> Iterator[Reject]:
     row = 0
     for record in records(source):
@@ -116,16 +116,22 @@ def _text_rejects(
                 empty = {
                     role: expression.empty_column(fields, source.columns) for role, expression in source.roles.items()
                 }
-                fault = _fault(texts, empty, reading, may_lack_object)
+                fault = _fault(scratch, texts, empty, reading, may_lack_object)
             row += 1
         if fault is not None:
             yield Reject(source.path, record.line, fault, record.raw.decode(errors="backslashreplace"))
 
 
-def _fault(texts: Mapping[str, str], titles: Mapping[str, str], reading: TimeReading, may_lack_object: bool) -> Fault:
+def _fault(
+    scratch: Scratch, texts: Mapping[str, str], titles: Mapping[str, str], reading: TimeReading, may_lack_object: bool
+) -> Fault:
     """What is wrong with a row whose roles have these texts; `titles` names the column to blame."""
     for role in (*NAMES, "time"):
         if not texts[role].strip() and not (role == "object" and may_lack_object):
             told = ": say what to do with a missing object" if role == "object" else ""
             return Fault(titles[role], "", f"nothing there{told}")
+    if texts.get("ends", "").strip() and reading.read(scratch.con, texts["time"].strip()) is not None:
+        if reading.read(scratch.con, texts["ends"].strip()) is not None:
+            return Fault(titles["ends"], texts["ends"], f"before it begins ({texts['time']})")
+        return Fault(titles["ends"], texts["ends"], reading.problem(texts["ends"]))
     return Fault(titles["time"], texts["time"], reading.problem(texts["time"]))

@@ -8,7 +8,7 @@ or milliseconds since 1970, years, and plain whole numbers. Fractions of a secon
 # ruff: noqa: S608 - what is put into SQL is our own
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ class TimeReading:
             the value cannot be read.
         precision: what the values are written to; single dates keep it, whatever they coincide with.
         pattern: of strptime, where they are written after one.
+        type: of the column, in SQL.
     """
 
     format: TimeFormat
@@ -50,6 +51,12 @@ class TimeReading:
     sql: str
     precision: Tick = Tick.SECOND
     pattern: str = ""
+    type: str = "VARCHAR"
+
+    def read(self, con: "DuckDBPyConnection", value: str) -> int | None:
+        """One value, as `sql` reads it."""
+        row = con.execute(f"SELECT {self.sql} FROM (SELECT try_cast(? AS {self.type}) AS time)", [value]).fetchone()
+        return None if row is None else row[0]
 
     def problem(self, value: str) -> str:
         """What is wrong with a value that cannot be read, and how to write it where that can be told."""
@@ -117,6 +124,10 @@ def infer_time(
     Raises:
         InputError: what was asked for cannot be, or nobody can tell whether the day or the month comes first.
     """
+    return replace(_infer(con, type, asked, zone), type=type)
+
+
+def _infer(con: "DuckDBPyConnection", type: str, asked: TimeFormat | str | None, zone: str | None) -> TimeReading:
     if zone is not None:
         _set_zone(con, zone)
     if type == "DATE" or type.startswith("TIMESTAMP"):

@@ -1,0 +1,144 @@
+"""A look into a table before it is taken in: columns, guesses, problems, and the import command."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from xerte.data.guess import ColumnSeen, look
+from xerte.data.opening import open_sources
+from xerte.data.reading import scratch
+from xerte.data.records import Fault, records
+from xerte.data.source import FileFormat, Source
+from xerte.data.times import TimeReading
+from xerte.data.words import counted
+from xerte.errors import InputError
+
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
+_LINES = 100_000
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a table looks like.
+
+    Attributes:
+        summary: format, rows and how time would be read, on one line.
+        columns: with what each could be.
+        problems: what to know before importing it.
+        command: an import command to paste; `<…>` stands for what could not be guessed.
+    """
+
+    summary: str
+    columns: list[ColumnSeen]
+    problems: list[str]
+    command: str
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return asdict(self)
+
+
+def preview(files: Sequence[Path], **options: Any) -> Preview:
+    """Looks at the first rows of a table.
+
+    Args:
+        files: the table, or several alike; the first is looked at.
+        options: `format`, `table`, `encoding`, `delimiter` of `xerte.data.events.read_events`.
+
+    Raises:
+        InputError: it cannot be read at all.
+    """
+    given = {"format": None, "table": None, "encoding": None, "delimiter": None} | options
+    with scratch() as db:
+        (source, *_), _ = open_sources(db, list(files[:1]), None, sql=None, quote='"', header=True, **given)
+        no_header = _looks_like_data(source)
+        if no_header:
+            source = replace(source, header=False, columns=tuple(str(n + 1) for n in range(len(source.columns))))
+        rows, columns, reading = look(db, source)
+        faults = _faults(source)
+    roles = {column.role: column for column in columns if column.role}
+    problems = _problems(columns, roles, reading, faults)
+    chosen = _chosen(roles, reading, bool(faults), no_header)
+    chosen += [(f"--{key}", str(value)) for key, value in options.items()]
+    return Preview(_summary(source, rows, reading), columns, problems, _command(files, chosen))
+
+
+def _summary(source: Source, rows: int, reading: TimeReading | InputError | None) -> str:
+    kind = source.format.value
+    if source.format in (FileFormat.CSV, FileFormat.TSV):
+        between = {"\t": "tab", " ": "blank", ",": "comma", ";": "semicolon"}.get(source.delimiter, source.delimiter)
+        kind = f"text with a {between} between fields" + ", no header" * (not source.header)
+    time = f", time as {reading.words}" if isinstance(reading, TimeReading) else ""
+    return f"{source.path}: {kind}, {counted(len(source.columns), 'column')}, {counted(rows, 'row')} looked at{time}"
+
+
+def _looks_like_data(source: Source) -> bool:
+    """Whether the first row of a text file is no header: a number or date stands among its names."""
+    if source.format not in (FileFormat.CSV, FileFormat.TSV):
+        return False
+    return any(_NUMBER.fullmatch(name.strip()) or re.match(r"\d{4}-\d\d", name) for name in source.columns)
+
+
+def _faults(source: Source) -> list[str]:
+    """Where the first lines are not rows."""
+    if not source.is_text:
+        return []
+    wanting = replace(source, roles={})
+    found: list[str] = []
+    for number, record in enumerate(records(wanting)):
+        if number >= _LINES or len(found) >= 3:
+            break
+        if isinstance(record.fields, Fault):
+            found.append(f"line {record.line}: {record.fields.problem}")
+    return found
+
+
+def _problems(
+    columns: Sequence[ColumnSeen],
+    roles: dict[str, ColumnSeen],
+    reading: TimeReading | InputError | None,
+    faults: Sequence[str],
+) -> list[str]:
+    problems = [f"{fault} (a bad row)" for fault in faults]
+    for role in ("subject", "relation", "object", "time"):
+        if role not in roles:
+            problems.append(f"no column looks like the {role}: choose one")
+        elif roles[role].filled < 100:
+            problems.append(f"{roles[role].name} ({role}) is empty in {100 - roles[role].filled} % of rows")
+    if isinstance(reading, InputError):
+        problems.append(str(reading))
+    twice = {column.name for column in columns if [other.name for other in columns].count(column.name) > 1}
+    problems += [f"{name} is the name of several columns: use positions" for name in sorted(twice)]
+    return problems
+
+
+def _chosen(
+    roles: dict[str, ColumnSeen], reading: TimeReading | InputError | None, faulty: bool, no_header: bool
+) -> list[tuple[str, str]]:
+    chosen = [("--no-header", "")] if no_header else []
+    for role in ("subject", "relation", "object", "time", "ends"):
+        if role in roles:
+            chosen.append((f"--{role}", roles[role].name))
+        elif role == "relation":
+            chosen.append(("--relation", "=<what is done>"))
+        elif role != "ends":
+            chosen.append((f"--{role}", "<a column>"))
+    if "object" in roles and roles["object"].filled < 100:
+        chosen.append(("--missing-object", "skip"))
+    if isinstance(reading, TimeReading) and reading.pattern:
+        chosen.append(("--time-format", reading.pattern))
+    if isinstance(reading, InputError):
+        chosen.append(("--time-format", "<a pattern>"))
+    if faulty:
+        chosen.append(("--bad-rows", "skip"))
+    return chosen
+
+
+def _command(files: Sequence[Path], chosen: Sequence[tuple[str, str]]) -> str:
+    name = re.sub(r"[^\w-]+", "-", files[0].name.partition(".")[0]).strip("-_") or "mine"
+    words = [shlex.quote(str(file)) for file in files]
+    words += [f"{option} {shlex.quote(value)}" if value else option for option, value in chosen]
+    return "xerte data import " + " ".join([*words, f"--name {name.lower()}"])
