@@ -1,4 +1,4 @@
-/** The way of a link: from the later node back to the earlier one, where its arrow's head is. */
+/** The way of a link from the later node to the earlier one; its arrow's head is where the fact's object is. */
 import type { Link } from "./document";
 import type { Layout, Place } from "./layout";
 

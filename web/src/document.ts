@@ -1,5 +1,7 @@
 /** What the picture is drawn from: one question's inference graph and, for its best candidates, who carried what. */
 
+import { readable } from "./text";
+
 /** The document as it is stored: columns, names and times by their place in `names`. See docs/explanations.md. */
 export interface Packed {
   readonly format: string;
@@ -7,6 +9,17 @@ export interface Packed {
   readonly model: string;
   /** Not in the earliest documents of this form. */
   readonly notes?: readonly string[];
+  /** One sentence that says it all. This and what follows with a question mark is not in documents of 0.1. */
+  readonly verdict?: string;
+  readonly dataset?: string;
+  /** Only what happened before was read. */
+  readonly known_before?: string;
+  /** How many facts were looked at and pruned. */
+  readonly pruned?: number;
+  /** What names stand for, where the data holds codes. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** What the source says of facts beside themselves: columns by name, by number of the fact. */
+  readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly answers: readonly Answer[];
   readonly answer: string | null;
   readonly steps: number;
@@ -50,14 +63,39 @@ export interface Answer {
 
 interface PackedCandidate {
   readonly entity: string;
+  /** From 1; null where it was not reached. */
+  readonly rank?: number | null;
+  readonly score?: number | null;
   readonly edge: readonly number[];
   readonly share: readonly number[];
   readonly paths: readonly Path[];
+  readonly reasons?: readonly PackedReason[];
+  /** The share of all other paths. */
+  readonly rest?: number;
+  readonly parts?: readonly Part[];
 }
 
 export interface Path {
   readonly share: number;
   readonly sentence: string;
+}
+
+/** A kind of evidence that the model adds up: the inference graph, the past of the pair, a prior. */
+export interface Part {
+  readonly name: string;
+  readonly share: number;
+}
+
+interface PackedReason extends Path {
+  readonly part?: string;
+  /** Rows of edges. */
+  readonly edges: readonly number[];
+}
+
+/** Paths that differ by their dates only, and the links they run over; the shares of all reasons sum to 1. */
+export interface Reason extends Path {
+  readonly part: string | undefined;
+  readonly links: readonly number[];
 }
 
 /** An entity at a time. `attention` after steps 0 … L. */
@@ -66,6 +104,10 @@ export interface Node {
   readonly entity: string;
   readonly time: string;
   readonly attention: readonly number[];
+  /** How many nodes it stands for, where several are drawn as one. */
+  readonly count?: number;
+  /** Its name, where that is not its entity's. */
+  readonly label?: string;
 }
 
 /** When a link was looked at, and what became of it. */
@@ -75,25 +117,35 @@ export interface Look {
   readonly kept: boolean;
 }
 
-/** A fact as the way from a node back to an earlier one; the model may have looked at it in several steps. */
+/** A fact between a node and an earlier one; the model may have looked at it in several steps. */
 export interface Link {
   readonly id: number;
+  /** The later node, from which the model came. */
   readonly source: number;
   readonly target: number;
   readonly relation: string;
   readonly time: string;
   readonly sentence: string;
-  /** Whether the fact is walked from its object to its subject. */
-  readonly inverse: boolean;
+  /** The nodes at which it has an arrow's head: who was acted upon. Both, where two facts mirror each other. */
+  readonly heads: readonly number[];
   readonly looks: readonly Look[];
+  /** The links that it stands for, itself among them, where several are drawn as one. */
+  readonly members: readonly number[];
+  /** Which fact: a fact can be walked from several nodes. */
+  readonly fact: number;
 }
 
 /** One who might be the answer; `share` is the part of its score that came by each link. */
 export interface Candidate {
   readonly entity: string;
-  readonly score: number;
+  readonly rank: number | null;
+  readonly score: number | null;
   readonly share: ReadonlyMap<number, number>;
   readonly paths: readonly Path[];
+  /** Heaviest first. Documents of 0.1 have single facts instead, whose shares may sum to more than 1. */
+  readonly reasons: readonly Reason[];
+  readonly rest: number;
+  readonly parts: readonly Part[];
 }
 
 export interface Story {
@@ -101,10 +153,19 @@ export interface Story {
   readonly model: string;
   /** What a reader should know, such as facts that were hidden or supposed. */
   readonly notes: readonly string[];
+  readonly verdict: string | undefined;
+  readonly dataset: string | undefined;
+  readonly knownBefore: string;
   readonly answer: string | null;
   readonly steps: number;
   /** How many looks at facts that were pruned the document leaves out. */
   readonly unseen: number;
+  /** How many facts were looked at and pruned, in the document or not. */
+  readonly pruned: number;
+  /** A name as people read it. */
+  readonly name: (name: string) => string;
+  /** What the source says of a link's fact. */
+  readonly source: (link: Link) => readonly [string, string][];
   readonly nodes: readonly Node[];
   readonly links: readonly Link[];
   readonly candidates: readonly Candidate[];
@@ -143,32 +204,73 @@ export function unpack(packed: Packed): Story {
       known.set(key, id);
       const mine: Look[] = [];
       looks.push(mine);
+      const [near, far] = [at(nodes, source).entity, at(nodes, target).entity];
+      const [subject, object] = [name(f.subject[fact]), name(f.object[fact])];
+      const ends = near === subject && far === object ? [target] : near === object && far === subject ? [source] : [];
       links.push({
         id,
         source,
         target,
-        relation: name(f.relation[fact]),
+        // Documents of 0.1 drew other actors' facts as ways from the question: their line says whose they are.
+        relation: `${ends.length ? "" : `${subject}: `}${name(f.relation[fact])}`,
         time: name(f.time[fact]),
         sentence: at(f.sentence, fact),
-        inverse:
-          name(f.subject[fact]) !== at(nodes, source).entity && name(f.object[fact]) === at(nodes, source).entity,
+        heads: ends,
         looks: mine,
+        members: [id],
+        fact,
       });
     }
     at(looks, id).push({ step: at(e.step, row), contribution: at(e.contribution, row), kept: at(e.kept, row) === 1 });
     return id;
   });
-  const score = new Map(packed.answers.map((answer) => [answer.entity, answer.score]));
+  const ranked = packed.answers.filter(({ reached }) => reached);
   const candidates = packed.candidates.map((candidate) => {
     const share = new Map<number, number>();
     candidate.edge.forEach((edge, place) => {
       const link = linkOf[edge];
       if (link !== undefined) share.set(link, (share.get(link) ?? 0) + at(candidate.share, place));
     });
-    return { entity: candidate.entity, score: score.get(candidate.entity) ?? 0, share, paths: candidate.paths };
+    const place = ranked.findIndex(({ entity }) => entity === candidate.entity);
+    const reasons =
+      candidate.reasons?.map(({ share, sentence, part, edges }) => ({
+        share,
+        sentence,
+        part,
+        links: [...new Set(edges.flatMap((edge) => linkOf[edge] ?? []))],
+      })) ?? singleFacts(links, share);
+    return {
+      entity: candidate.entity,
+      rank: candidate.rank !== undefined ? candidate.rank : place < 0 ? null : place + 1,
+      score: candidate.score !== undefined ? candidate.score : (ranked[place]?.score ?? null),
+      share,
+      paths: candidate.paths,
+      reasons,
+      rest: candidate.rest ?? 0,
+      parts: candidate.parts ?? [],
+    };
   });
-  const { query, model, notes = [], answer, steps, unseen } = packed;
-  return { query, model, notes, answer, steps, unseen, nodes, links, candidates };
+  const { query, model, notes = [], verdict, dataset, answer, steps, unseen } = packed;
+  const cut = new Set(links.filter((link) => !link.looks.some(({ kept }) => kept)).map(({ fact }) => fact));
+  return {
+    ...{ query, model, notes, verdict, dataset, answer, steps, unseen, nodes, links, candidates },
+    knownBefore: packed.known_before ?? query.time,
+    pruned: packed.pruned ?? unseen + cut.size,
+    name: (one) => packed.labels?.[one] ?? readable(one),
+    source: ({ fact }) => Object.entries(packed.sources?.[String(fact)] ?? {}),
+  };
+}
+
+/** Every fact that carried some of the score, heaviest first, once. */
+function singleFacts(links: readonly Link[], share: ReadonlyMap<number, number>): Reason[] {
+  const found = new Map<number, { share: number; sentence: string; part: undefined; links: number[] }>();
+  for (const { id, fact, sentence } of links) {
+    const mine = share.get(id) ?? 0;
+    if (mine <= 0) continue;
+    const had = found.get(fact) ?? { share: 0, sentence, part: undefined, links: [] };
+    found.set(fact, { ...had, share: had.share + mine, links: [...had.links, id] });
+  }
+  return [...found.values()].toSorted((a, b) => b.share - a.share);
 }
 
 /** Times as numbers that can be subtracted: years and steps as they are, dates as milliseconds. */

@@ -1,6 +1,7 @@
 /** The picture, drawn: node size is attention, a line's darkness its contribution and its width its share. */
 import { axis, AXIS } from "./axis";
-import { curves, HEAD, pointAt, type Curve } from "./curve";
+import { curves, HEAD, pointAt, type Curve, type Point } from "./curve";
+import type { Drawn } from "./bundle";
 import type { Candidate, Link, Story } from "./document";
 import { LINE, type Label } from "./labels";
 import type { Box, Layout, Place } from "./layout";
@@ -11,6 +12,8 @@ import { shareOf, type Moment, type Standing } from "./view";
 
 export interface Scene {
   readonly story: Story;
+  /** Nodes and links as they are drawn, some of them for several. */
+  readonly drawn: Drawn;
   readonly layout: Layout;
   readonly links: readonly Link[];
   readonly labels: readonly Label[];
@@ -66,7 +69,7 @@ function links(
   const ways = curves(links, layout, radius);
   const contribution = (link: Link): number => now.contribution.get(link.id) ?? 0;
   const strongest = Math.max(1e-9, ...links.map(contribution));
-  const share = (link: Link): number => shareOf(candidate, link.id);
+  const share = (link: Link): number => shareOf(candidate, link);
   const order = links.toSorted(
     (a, b) => strength(a.id) - strength(b.id) || share(a) - share(b) || contribution(a) - contribution(b),
   );
@@ -77,7 +80,8 @@ function links(
     const dark = fading ? 0.6 : 0.2 + 0.8 * Math.sqrt(contribution(link) / strongest);
     const stroke = mixed(theme.paper, theme.ink, dark * strength(link.id));
     const width = 1 + 3 * Math.sqrt(share(link));
-    const { body, head } = arrow(way, width);
+    const ends = [link.heads.includes(link.source), link.heads.includes(link.target)] as const;
+    const { body, head } = arrow(way, width, ...ends);
     const dashed = fading ? { "stroke-dasharray": "3 3" } : {};
     const inside = [
       shape("path", { class: "grip", d: body, fill: "none", stroke: "none", "stroke-width": 12 }, [], "grip"),
@@ -97,20 +101,23 @@ function links(
 
 const round = (value: number): string => String(Math.round(value * 100) / 100);
 
-/** The line up to the neck of its head, and the head. */
-function arrow(way: Curve, width: number): { body: string; head: string } {
-  const before = pointAt(way, 0.94);
-  const [dx, dy] = [way.to.x - before.x, way.to.y - before.y];
-  const length = Math.hypot(dx, dy) || 1;
-  const [ux, uy] = [dx / length, dy / length];
+/** The line between the necks of its heads, and the heads: at the later end, at the earlier one, or both. */
+function arrow(way: Curve, width: number, atFrom: boolean, atTo: boolean): { body: string; head: string } {
   const long = HEAD + width;
   const half = 2.6 + 0.9 * width;
-  const at = (back: number, aside: number): string =>
-    `${round(way.to.x - ux * back - uy * aside)} ${round(way.to.y - uy * back + ux * aside)}`;
-  const [from, out, back] = [way.from, way.out, way.in].map(({ x, y }) => `${round(x)} ${round(y)}`);
+  const end = (tip: Point, before: Point): { neck: string; head: string } => {
+    const length = Math.hypot(tip.x - before.x, tip.y - before.y) || 1;
+    const [ux, uy] = [(tip.x - before.x) / length, (tip.y - before.y) / length];
+    const at = (back: number, aside: number): string =>
+      `${round(tip.x - ux * back - uy * aside)} ${round(tip.y - uy * back + ux * aside)}`;
+    const neck = at(0.8 * long, 0);
+    return { neck, head: `M${at(0, 0)}L${at(long, half)}L${neck}L${at(long, -half)}Z` };
+  };
+  const [from, out, back, to] = [way.from, way.out, way.in, way.to].map(({ x, y }) => `${round(x)} ${round(y)}`);
+  const [early, late] = [end(way.to, pointAt(way, 0.94)), end(way.from, pointAt(way, 0.06))];
   return {
-    body: `M${from ?? ""}C${out ?? ""} ${back ?? ""} ${at(0.8 * long, 0)}`,
-    head: `M${at(0, 0)}L${at(long, half)}L${at(0.8 * long, 0)}L${at(long, -half)}Z`,
+    body: `M${(atFrom ? late.neck : from) ?? ""}C${out ?? ""} ${back ?? ""} ${(atTo ? early.neck : to) ?? ""}`,
+    head: `${atTo ? early.head : ""}${atFrom ? late.head : ""}`,
   };
 }
 

@@ -3,7 +3,7 @@ import { AXIS } from "./axis";
 import type { Link } from "./document";
 import { pointAt, type Curve } from "./curve";
 import type { Box, Layout, Place } from "./layout";
-import { readable, wrapped, type Measure } from "./text";
+import { wrapped, type Measure } from "./text";
 
 export interface Label {
   readonly key: string;
@@ -82,6 +82,9 @@ export interface Asked {
   readonly rest: readonly string[];
 }
 
+/** How many relations are written on their lines, by how many nodes there are. */
+const written = (nodes: number): number => (nodes <= 60 ? 60 : 24);
+
 /** Names first, then dates and relations in the order of the links given. */
 export function placed(
   layout: Layout,
@@ -89,7 +92,7 @@ export function placed(
   ways: ReadonlyMap<number, Curve>,
   asked: Asked,
   measure: Measure,
-  relations: number,
+  told: (link: Link) => string,
 ): Label[] {
   const { scale } = layout;
   const crowd = new Crowd(64);
@@ -194,10 +197,10 @@ export function placed(
     });
 
   const wide = Math.max(14, Math.floor(scale.column / scale.small / 0.52));
-  for (const link of links.slice(0, relations)) {
+  for (const link of links.slice(0, written(layout.places.size))) {
     const way = ways.get(link.id);
     if (!way) continue;
-    const text = wrapped(`${readable(link.relation)}${link.inverse ? "⁻¹" : ""}`, wide, 3);
+    const text = wrapped(told(link), wide, 3);
     const own = new Set(sampled.get(link.id));
     let best: Label | undefined;
     let least = Infinity;

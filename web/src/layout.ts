@@ -1,7 +1,8 @@
 /** Where everything lies: time runs to the right, the question at its end; every entity keeps to a row of its own. */
 import { scaleSqrt } from "d3-scale";
-import { moments, type Link, type Node, type Story } from "./document";
-import { readable, shortened, type Measure } from "./text";
+import type { Drawn } from "./bundle";
+import { moments, type Node, type Story } from "./document";
+import { shortened, type Measure } from "./text";
 
 export interface Box {
   readonly x: number;
@@ -66,16 +67,25 @@ export interface Layout {
 
 const ROOMY: Scale = { row: 118, column: 128, radius: 27, least: 6, name: 15, small: 12, letters: 34, narrow: 96 };
 const USUAL: Scale = { row: 60, column: 84, radius: 20, least: 4.5, name: 13, small: 11, letters: 32, narrow: 56 };
-const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26, narrow: 34 };
+const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26, narrow: 19 };
+/** On a phone. */
+const TIGHT: Scale = { row: 54, column: 64, radius: 16, least: 4.5, name: 11, small: 9.5, letters: 17, narrow: 44 };
+const TINY: Scale = { row: 46, column: 50, radius: 13, least: 4, name: 10, small: 9, letters: 12, narrow: 28 };
+/** Below so many pixels a room is a phone's. */
+export const PHONE = 560;
 
 /** The largest distance of rows, however few there are. */
 const ROOMIEST = 220;
-/** The names before the first column and the question's text behind the last take about as many columns. */
-const BESIDE = 3;
+/** How much wider than usual columns may be, however few there are. */
+const ROOMIER = 1.5;
+/** Between names, columns and the question's text, and around it all. */
+const MARGINS = 80;
 
-export function scaleFor(count: number): Scale {
-  if (count <= 12) return ROOMY;
-  return count <= 60 ? USUAL : DENSE;
+/** The sizes to try, largest first. */
+export function scalesFor(count: number, room: Room): readonly Scale[] {
+  if (room.width < PHONE) return [TIGHT, TINY];
+  if (count <= 12) return [ROOMY, USUAL, DENSE];
+  return count <= 60 ? [USUAL, DENSE] : [DENSE];
 }
 
 /** Times get one column each; a long gap is wider than a short one, but only by its logarithm. */
@@ -92,26 +102,27 @@ export function columns(times: readonly string[], step: number): Column[] {
   });
 }
 
-export function nodesOf(story: Story, links: readonly Link[]): Node[] {
-  const ids = new Set([0, ...links.flatMap((link) => [link.source, link.target])]);
-  return story.nodes.filter((node) => ids.has(node.id));
-}
-
 /**
+ * @param asked how wide the question's text is.
+ * @param usual sizes, of which the distances of rows and columns are made larger where there is room.
  * @param room that is to be filled: where there are many columns they move together, few rows lie further apart.
  */
 export function layOut(
   story: Story,
-  links: readonly Link[],
+  { nodes, links }: Drawn,
   answer: string | null,
   measure: Measure,
   room: Room,
+  usual: Scale,
+  asked: number,
 ): Layout {
-  const nodes = nodesOf(story, links);
-  const usual = scaleFor(nodes.length);
   const times = nodes.map((node) => node.time);
-  const steps = (columns(times, 1).at(-1)?.x ?? 0) + BESIDE;
-  let scale = { ...usual, column: Math.min(usual.column, Math.max(usual.narrow, room.width / steps)) };
+  const steps = Math.max(1, columns(times, 1).at(-1)?.x ?? 0);
+  const named = ({ entity, label }: Node): string => shortened(label ?? story.name(entity), usual.letters);
+  const widest = Math.max(...nodes.slice(1).map((node) => measure(named(node), usual.name, true)), 0);
+  const beside = widest + asked + MARGINS;
+  const column = Math.min(ROOMIER * usual.column, Math.max(usual.narrow, (room.width - beside) / steps));
+  let scale = { ...usual, column };
   const byTime = columns(times, scale.column);
   const x = new Map(byTime.map((column) => [column.time, column.x]));
   const strongest = Math.max(1e-9, ...nodes.filter((node) => node.id > 0).flatMap((node) => node.attention));
@@ -143,9 +154,9 @@ export function layOut(
       ] as const)
         near.set(one, (near.get(one) ?? new Set()).add(other));
   }
-  const name = (entity: string): string => shortened(readable(entity), scale.letters);
+  const name = ([first]: readonly Node[]): string => (first ? named(first) : "");
   for (const [entity, group] of order) {
-    const wide = measure(name(entity), scale.name, true) + 14;
+    const wide = measure(name(group), scale.name, true) + 14;
     const from = Math.min(...group.map((node) => xOf(node) - most(node))) - wide;
     const to = Math.max(...group.map((node) => xOf(node) + most(node))) + 10;
     rowOf.set(entity, freeRow(taken, rowOf, near.get(entity), from, to));
@@ -153,7 +164,7 @@ export function layOut(
     taken.set(row, [...(taken.get(row) ?? []), [from, to]]);
   }
   const rows = [...new Set(rowOf.values())].toSorted((a, b) => a - b);
-  const high = (scale.column * steps * room.height) / room.width;
+  const high = Math.max(1, (scale.column * steps + beside) / room.width) * room.height;
   const apart = (high - 2 * scale.radius - 70) / Math.max(1, rows.length - 1);
   scale = { ...scale, row: Math.max(usual.row, Math.min(ROOMIEST, apart)) };
   const yOf = new Map(rows.map((row, place) => [row, place * scale.row]));
@@ -162,7 +173,7 @@ export function layOut(
     const y = yOf.get(rowOf.get(entity) ?? 0) ?? 0;
     const mine = group.map((node) => ({ node, x: xOf(node), y, radius: size(node) })).toSorted((a, b) => a.x - b.x);
     for (const place of mine) places.set(place.node.id, place);
-    return { entity, name: name(entity), nodes: mine, y };
+    return { entity, name: name(group), nodes: mine, y };
   });
   const left = Math.min(
     ...lanes.map(

@@ -1,44 +1,56 @@
-/** What sizes and shades mean, for a figure that stands alone. */
+/** What sizes, shades and arrows mean; for a figure that stands alone, and below the picture in the page. */
 import type { Scene } from "./draw";
 import { shape, type Shape } from "./shape";
-import { FONT, readable, type Measure } from "./text";
+import { FONT, type Measure } from "./text";
 import { mixed, type Theme } from "./theme";
 
 const SIZE = 11;
+const LINE = 18;
+const APART = 20;
 
-/** A line of keys that starts at (x, y) and is `width` wide. */
+/** Keys in rows from (x, y) on, each at most `wide`. */
 export function legend(
-  { candidate }: Scene,
+  { story, candidate }: Scene,
   theme: Theme,
   measure: Measure,
   x: number,
   y: number,
-): { shapes: Shape[]; width: number } {
-  const middle = y - SIZE * 0.35;
-  const circle = (cx: number, r: number, fill: string, stroke: string): Shape =>
-    shape("circle", { cx, cy: middle, r, fill, stroke });
-  const stroke = (x1: number, part: number, width: number): Shape =>
+  wide: number,
+): { shapes: Shape[]; width: number; height: number } {
+  const circle = (cx: number, cy: number, r: number, fill: string, stroke: string): Shape =>
+    shape("circle", { cx, cy, r, fill, stroke });
+  const stroke = (x1: number, y1: number, part: number, width: number): Shape =>
     shape("path", {
-      d: `M${String(x1)} ${String(middle)}h12`,
+      d: `M${String(x1)} ${String(y1)}h12`,
       stroke: mixed(theme.paper, theme.ink, part),
       "stroke-width": width,
     });
-  const keys: [number, (at: number) => Shape[], string][] = [
-    [14, (at) => [circle(at + 7, 6, theme.accent, theme.accent)], "question and answer"],
-    [30, (at) => [circle(at + 4, 3, theme.node, theme.rim), circle(at + 20, 8, theme.node, theme.rim)], "attention"],
-    [26, (at) => [stroke(at, 0.25, 1.5), stroke(at + 13, 1, 1.5)], "contribution"],
+  const arrow = (at: number, y1: number): Shape[] => [
+    stroke(at, y1, 0.8, 1.5),
+    shape("path", { d: `M${String(at + 20)} ${String(y1)}l-9 -4v8z`, fill: theme.ink }),
+  ];
+  const share = `width: share of ${candidate ? `${story.name(candidate.entity)}’s` : "the"} score`;
+  const keys: [number, (at: number, y: number) => Shape[], string][] = [
+    [14, (at, y) => [circle(at + 7, y, 6, theme.accent, theme.accent)], "question and answer"],
+    [20, arrow, "from who acted to whom"],
+    [26, (at, y) => [stroke(at, y, 0.7, 1), stroke(at + 13, y, 0.7, 4)], share],
+    [26, (at, y) => [stroke(at, y, 0.25, 1.5), stroke(at + 13, y, 1, 1.5)], "darkness: contribution of the step"],
     [
-      26,
-      (at) => [stroke(at, 0.7, 1), stroke(at + 13, 0.7, 4)],
-      `share of ${candidate ? `${readable(candidate.entity)}’s` : "the"} score`,
+      30,
+      (at, y) => [circle(at + 4, y, 3, theme.node, theme.rim), circle(at + 20, y, 8, theme.node, theme.rim)],
+      "size: attention",
     ],
+    [0, () => [], "time runs to the right, gaps by their logarithm"],
   ];
   const shapes: Shape[] = [];
-  let at = x;
-  for (const [wide, icon, text] of keys) {
-    const set = { x: at + wide + 5, y, "font-family": FONT, "font-size": SIZE, fill: theme.quiet };
-    shapes.push(...icon(at), shape("text", set, text));
-    at += wide + 5 + measure(text, SIZE) + 22;
+  let [at, row, width] = [x, y, 0];
+  for (const [icon, drawn, text] of keys) {
+    const long = icon + (icon > 0 ? 5 : 0) + measure(text, SIZE);
+    if (at > x && at + long > x + wide) [at, row] = [x, row + LINE];
+    const set = { x: at + long - measure(text, SIZE), y: row, "font-family": FONT, "font-size": SIZE };
+    shapes.push(...drawn(at, row - SIZE * 0.35), shape("text", { ...set, fill: theme.quiet }, text));
+    width = Math.max(width, at + long - x);
+    at += long + APART;
   }
-  return { shapes, width: at - x - 22 };
+  return { shapes, width, height: row - y + LINE };
 }

@@ -1,5 +1,5 @@
 /** What is to be seen: the part of the story that a candidate, a filter and a moment of the replay leave. */
-import type { Candidate, Link, Story } from "./document";
+import type { Candidate, Link, Node, Story } from "./document";
 
 /** A moment of the replay. */
 export interface Frame {
@@ -39,8 +39,8 @@ export function frames(steps: number): Frame[] {
   return all;
 }
 
-export function shareOf(candidate: Candidate | undefined, link: number): number {
-  return candidate?.share.get(link) ?? 0;
+export function shareOf(candidate: Candidate | undefined, link: Link): number {
+  return link.members.reduce((sum, id) => sum + (candidate?.share.get(id) ?? 0), 0);
 }
 
 export const wasKept = (link: Link): boolean => link.looks.some((look) => look.kept);
@@ -51,7 +51,7 @@ export const peak = (link: Link): number => Math.max(...link.looks.map((look) =>
 export function chosen(story: Story, choice: Choice): Link[] {
   const candidate = story.candidates[choice.candidate];
   const kept = story.links.filter(wasKept);
-  const mine = new Set(choice.least > 0 ? kept.filter((link) => shareOf(candidate, link.id) >= choice.least) : kept);
+  const mine = new Set(choice.least > 0 ? kept.filter((link) => shareOf(candidate, link) >= choice.least) : kept);
   const incoming = new Map<number, Link[]>();
   for (const link of kept) incoming.set(link.target, [...(incoming.get(link.target) ?? []), link]);
   // A link may carry enough of the score while no single link to its source does: every shown link hangs together
@@ -60,7 +60,7 @@ export function chosen(story: Story, choice: Choice): Link[] {
   const open = [...mine];
   for (let link = open.pop(); link; link = open.pop()) {
     if (reached.has(link.source)) continue;
-    const weight = (one: Link): number => shareOf(candidate, one.id) + 1e-6 * peak(one);
+    const weight = (one: Link): number => shareOf(candidate, one) + 1e-6 * peak(one);
     const best = (incoming.get(link.source) ?? []).toSorted((a, b) => weight(b) - weight(a))[0];
     if (!best) continue;
     mine.add(best);
@@ -86,11 +86,12 @@ export function tidy(story: Story, candidate: number, most: number): number {
 }
 
 /** How everything stands at a moment of the replay. */
-export function moment(story: Story, links: readonly Link[], frame: Frame): Moment {
+export function moment(steps: number, nodes: readonly Node[], links: readonly Link[], frame: Frame): Moment {
   const node = new Map<number, Standing>([[0, "present"]]);
   const link = new Map<number, Standing>();
   const contribution = new Map<number, number>();
-  const end = frame.kind === "prune" && frame.step === story.steps; // the end looks back at all that was pruned
+  const end = frame.kind === "prune" && frame.step === steps; // the end looks back at all that was pruned
+  const reached = new Set([0, ...links.map((one) => one.target)]);
   for (const one of links) {
     const looks = one.looks.filter((look) => look.step <= frame.step);
     const now = looks.some((look) => look.step === frame.step);
@@ -101,11 +102,18 @@ export function moment(story: Story, links: readonly Link[], frame: Frame): Mome
     else if (now || (end && looks.length > 0)) standing = "fading";
     link.set(one.id, standing);
     contribution.set(one.id, Math.max(0, ...looks.map((look) => look.contribution)));
-    if (standing === "present" || !node.has(one.target)) {
-      if (standing !== "absent") node.set(one.target, standing);
-    }
+    const ends = reached.has(one.source) ? [one.target] : [one.source, one.target];
+    for (const id of ends)
+      if ((standing === "present" || !node.has(id)) && standing !== "absent") node.set(id, standing);
   }
   const after = frame.kind === "expand" ? frame.step - 1 : frame.step;
-  const attention = new Map(story.nodes.map((one) => [one.id, one.attention[after] ?? 0]));
+  const attention = new Map(nodes.map((one) => [one.id, one.attention[after] ?? 0]));
   return { node, link, attention, contribution };
+}
+
+/** How many facts a step looked at, and how many of them it kept. */
+export function counted(story: Story, step: number): { seen: number; kept: number } {
+  const here = story.links.filter((link) => link.looks.some((look) => look.step === step));
+  const stay = here.filter((link) => link.looks.some((look) => look.step === step && look.kept));
+  return { seen: here.length, kept: stay.length };
 }

@@ -16,8 +16,52 @@ test("looks at one fact from one node are one link, and self-loops are none", ()
   ]);
 });
 
-test("a fact told from its object is marked, one of a node with itself is not", () => {
-  expect(unpack(SMALL).links.map(({ inverse }) => inverse)).toEqual([false, true, false, false]);
+test("an arrow's head is at the object, whichever way the model went", () => {
+  expect(unpack(SMALL).links.map(({ heads }) => heads)).toEqual([[1], [0], [3], [4]]);
+});
+
+test("a fact of others in a document of 0.1 has no head and says whose it is", () => {
+  const facts = { ...SMALL.facts, subject: [3, 3, 1, 1] }; // D visited B, drawn as a way from A
+  const [link] = unpack({ ...SMALL, facts }).links;
+  expect([link?.heads, link?.relation]).toEqual([[], "D: visits"]);
+});
+
+test("reasons know their links; a document of 0.1 has single facts instead, each once with all its shares", () => {
+  const [first] = SMALL.candidates;
+  if (!first) throw new Error("no candidate");
+  const reasons = [{ share: 0.9, sentence: "A visited B.", part: "graph", edges: [0, 3, 4] }];
+  const [one] = unpack({ ...SMALL, candidates: [{ ...first, reasons, rest: 0.1 }] }).candidates;
+  expect(one?.reasons).toEqual([{ share: 0.9, sentence: "A visited B.", part: "graph", links: [0, 2] }]);
+  expect(one?.rest).toBe(0.1);
+  const before = unpack(SMALL).candidates.map(({ reasons }) => reasons.map(({ share, links }) => [share, links]));
+  expect(before).toEqual([
+    [[1, [0]]],
+    [
+      [1, [0]],
+      [1, [2]],
+    ],
+  ]);
+});
+
+test("ranks and scores are those of the answers; who was not reached has neither", () => {
+  const candidates = [...SMALL.candidates, { entity: "D", edge: [], share: [], paths: [] }];
+  const answers = [...SMALL.answers, { entity: "D", score: 0, reached: false }];
+  const told = unpack({ ...SMALL, candidates, answers }).candidates.map(({ rank, score }) => [rank, score]);
+  expect(told).toEqual([
+    [1, 0.6],
+    [2, 0.4],
+    [null, null],
+  ]);
+});
+
+test("everything pruned is counted, in the document or not", () => {
+  expect(unpack(SMALL).pruned).toBe(7 + 2);
+  expect(unpack({ ...SMALL, pruned: 521 }).pruned).toBe(521);
+});
+
+test("labels tell what codes stand for and leave other names alone", () => {
+  const story = unpack({ ...SMALL, labels: { A: "Ann" } });
+  expect([story.name("A"), story.name("<B_C>"), story.nodes[0]?.entity]).toEqual(["Ann", "B C", "A"]);
 });
 
 test("shares of the looks add up for the link, candidate by candidate", () => {

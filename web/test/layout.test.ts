@@ -4,7 +4,7 @@ import { curves } from "../src/curve";
 import { bounds, draw } from "../src/draw";
 import { unpack } from "../src/document";
 import { overlap } from "../src/labels";
-import { columns } from "../src/layout";
+import { columns, type Scale } from "../src/layout";
 import { figure, sceneOf } from "../src/scene";
 import { markup, shape } from "../src/shape";
 import { byTable } from "../src/text";
@@ -29,7 +29,8 @@ describe.each([5, 50, 500])("%i nodes", (count) => {
   const places = [...scene.layout.places.values()];
 
   test("all are there, and time runs to the right with the question at its end", () => {
-    expect(places).toHaveLength(count);
+    expect(places.reduce((sum, { node }) => sum + (node.count ?? 1), 0)).toBe(count);
+    expect(places.length).toBeGreaterThanOrEqual({ 5: 3, 50: 24, 500: 20 }[count] ?? NaN);
     const x = new Map(places.map(({ node, x }) => [node.time, x]));
     const times = [...x.keys()].sort();
     const along = times.map((time) => x.get(time) ?? NaN);
@@ -113,12 +114,11 @@ test("of the question just the lines of its name are bold, however many", () => 
 
 test("many columns move together, as far as their labels allow", () => {
   const story = unpack(made(20));
-  const step = (width: number): number => sceneOf(story, ALL, byTable, { width, height: 500 }).layout.scale.column;
-  expect(step(5000)).toBe(84);
-  expect(step(100)).toBe(56);
+  const scale = (width: number): Scale => sceneOf(story, ALL, byTable, { width, height: 500 }).layout.scale;
+  expect(scale(5000)).toMatchObject({ column: 1.5 * 84, small: 11 });
   const { layout } = sceneOf(story, ALL, byTable, { width: 1400, height: 500 });
-  expect(layout.scale.column).toBeGreaterThan(56);
-  expect(layout.right + 3 * layout.scale.column).toBeCloseTo(1400);
+  expect(layout.scale.column).toBeLessThan(1.5 * 84);
+  expect(layout.right - layout.left).toBeGreaterThan(1000);
 });
 
 test("a label beside a node gives way while the node is larger", () => {
@@ -128,7 +128,9 @@ test("a label beside a node gives way while the node is larger", () => {
   expect(scene.layout.places.get(1)?.radius).toBeCloseTo(end);
   const side = scene.labels.find(({ key }) => key === "date 1")?.beside?.y ?? NaN;
   const y = (frame: Frame): number => {
-    const drawn = markup(shape("g", {}, draw(scene, moment(story, scene.links, frame), LIGHT)));
+    const drawn = markup(
+      shape("g", {}, draw(scene, moment(story.steps, scene.drawn.nodes, scene.links, frame), LIGHT)),
+    );
     return Number(/class="label date" x="[^"]*" y="([^"]*)"[^>]*><tspan[^>]*>2024-01-08/.exec(drawn)?.[1]);
   };
   const [before, after] = [y({ kind: "prune", step: 1 }), y({ kind: "prune", step: 2 })];

@@ -52,11 +52,11 @@ test("every link of every filter can be walked back to the question", () => {
 test("what is pruned is there when expanded, fades when pruned, and is gone after", () => {
   const links = chosen(story, { candidate: 0, least: 0, pruned: true });
   const standing = frames(2).map((frame) => {
-    const now = moment(story, links, frame);
+    const now = moment(story.steps, story.nodes, links, frame);
     return [0, 1, 2, 3].map((id) => now.link.get(id)?.[0]).join("");
   });
   expect(standing).toEqual(["aaaa", "ppaa", "pfaa", "papp", "pfpf"]); // the end looks back at everything pruned
-  expect([...moment(story, links, { kind: "prune", step: 1 }).node]).toEqual([
+  expect([...moment(story.steps, story.nodes, links, { kind: "prune", step: 1 }).node]).toEqual([
     [0, "present"],
     [1, "present"],
     [2, "fading"],
@@ -66,14 +66,14 @@ test("what is pruned is there when expanded, fades when pruned, and is gone afte
 test("attention is that of the moment: expanding does not move it, pruning does", () => {
   const links = chosen(story, { candidate: 0, least: 0, pruned: true });
   const at = (kind: "expand" | "prune", step: number): (number | undefined)[] => {
-    const { attention } = moment(story, links, { kind, step });
+    const { attention } = moment(story.steps, story.nodes, links, { kind, step });
     return [0, 1, 3].map((id) => attention.get(id));
   };
   expect(at("expand", 1)).toEqual([1, 0, 0]);
   expect(at("prune", 1)).toEqual([0.2, 0.8, 0]);
   expect(at("expand", 2)).toEqual([0.2, 0.8, 0]);
   expect(at("prune", 2)).toEqual([0, 0.6, 0.4]);
-  expect(moment(story, links, { kind: "expand", step: 2 }).contribution.get(0)).toBe(0.7);
+  expect(moment(story.steps, story.nodes, links, { kind: "expand", step: 2 }).contribution.get(0)).toBe(0.7);
 });
 
 test("a first picture is small", () => {

@@ -1,8 +1,10 @@
-"""Facts as sentences, in the past: "On 2014-11-04, Catherine Ashton expressed intent to meet Oman."
+"""Facts as sentences, in the past and in their own direction: "On 2014-11-04, Iran consulted Oman."
 
-A template file says how a relation is told from either side; what it does not name is told by rules.
+A template file says how a relation is told; what it does not name is told by rules. A fact is never turned round: who
+acted stands first, whichever way a model came to it.
 """
 
+import csv
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,12 +12,9 @@ from functools import cache
 from pathlib import Path
 
 from xerte.errors import InputError
-from xerte.explanation.inflection import Past, base, is_adverb, past
+from xerte.explanation.inflection import base, is_adverb, past
 
 TEMPLATES = Path(__file__).with_name("templates.toml")
-
-Telling = tuple[str, str]
-"""Two forms with {subject} and {object}: told from the subject's side, and from the object's."""
 
 _PREPOSITIONS = frozenset(
     {
@@ -56,28 +55,41 @@ class Teller:
 
     Args:
         own: the user's own template file, which goes before the one of this package.
+        labels: a table that says what names stand for, for data that holds codes.
     """
 
-    def __init__(self, own: Path | None = None) -> None:
+    def __init__(self, own: Path | None = None, labels: Path | None = None) -> None:
         self._files = [*([read_templates(own)] if own else []), read_templates(TEMPLATES)]
-        self._known: dict[str, Telling] = {}
+        self.labels = read_labels(labels) if labels else {}
+        self._known: dict[str, str] = {}
 
-    def telling(self, relation: str) -> Telling:
-        """How a relation is told, by the first template that fits it, else by rules."""
+    def name(self, name: str) -> str:
+        """An entity's or relation's name as people read it: by its label, where it has one."""
+        return self.labels.get(name) or readable(name)
+
+    def template(self, relation: str) -> str:
+        """A form with {subject} and {object}: of the first template that fits, else by rules."""
         if relation not in self._known:
-            found = (_fitting(relation, templates) for templates in self._files)
-            self._known[relation] = next((one for one in found if one), None) or by_rules(relation)
+            label = self.labels.get(relation, relation)
+            found = (_fitting(name, templates) for templates in self._files for name in (relation, label))
+            self._known[relation] = next((one for one in found if one), None) or by_rules(label)
         return self._known[relation]
 
-    def clause(self, subject: str, relation: str, object: str, from_object: bool = False) -> str:
-        """The fact without its date: "Oman was visited by Catherine Ashton"."""
+    def clause(self, subject: str, relation: str, object: str) -> str:
+        """The fact without its date: "Catherine Ashton visited Oman"."""
         # One pass over the template: a name that itself holds braces is never read as a slot.
-        names = {"subject": readable(subject), "object": readable(object)}
-        return _SLOT.sub(lambda slot: names[slot[1]], self.telling(relation)[from_object])
+        names = {"subject": self.name(subject), "object": self.name(object)}
+        return _SLOT.sub(lambda slot: names[slot[1]], self.template(relation))
+
+    def sentence(self, subject: str, relation: str, object: str, time: str, dated: bool = True) -> str:
+        """ "On 2014-11-04, Catherine Ashton visited Oman." """
+        return sentence(self.clause(subject, relation, object), when(time, dated))
 
 
-def read_templates(path: Path) -> Mapping[str, Telling]:
-    """The templates of a file: relation = "both sides" or ["from the subject's side", "from the object's side"].
+def read_templates(path: Path) -> Mapping[str, str]:
+    """The templates of a file: relation = "{subject} … {object}".
+
+    Files written for earlier versions hold lists of two, the second being the passive: the first is read.
 
     Raises:
         InputError: the file is missing or is not of this form.
@@ -88,33 +100,53 @@ def read_templates(path: Path) -> Mapping[str, Telling]:
         raise InputError(f"{path}: there is no such template file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path} is not a template file: {error}") from None
-    templates: dict[str, Telling] = {}
+    templates: dict[str, str] = {}
     for relation, value in read.items():
-        forms = [value, value] if isinstance(value, str) else value
+        form = value[0] if isinstance(value, list) and len(value) == 2 else value
         slots = {"subject", "object"}, {"subject", "object", "rest"}
         if (
-            not isinstance(forms, list)
-            or len(forms) != 2
-            or not all(isinstance(form, str) and set(_SLOT.findall(form)) in slots for form in forms)
-            or ("*" not in relation and any("{rest}" in form for form in forms))
+            not isinstance(form, str)
+            or set(_SLOT.findall(form)) not in slots
+            or ("*" not in relation and "{rest}" in form)
         ):
             raise InputError(
-                f"{path}: {relation!r} needs one sentence or a list of two, each with {{subject}} and {{object}} "
+                f"{path}: {relation!r} needs one sentence with {{subject}} and {{object}} "
                 f"(and {{rest}} for the words at a *)"
             )
-        templates[relation] = (forms[0], forms[1])
+        templates[relation] = form
     return templates
 
 
-def _fitting(relation: str, templates: Mapping[str, Telling]) -> Telling | None:
+def read_labels(path: Path) -> Mapping[str, str]:
+    """What names stand for: rows "name,label" of a CSV or TSV file; a first row "name,label" is its header.
+
+    Raises:
+        InputError: the file is missing, or a row does not hold a name and its label.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file of labels") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a file of labels: {error}") from None
+    labels: dict[str, str] = {}
+    for number, row in enumerate(csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","), 1):
+        if not row or [word.strip().lower() for word in row] in (["name", "label"], ["value", "label"]):
+            continue
+        if len(row) != 2 or not row[0].strip() or not row[1].strip():
+            raise InputError(f"{path}, line {number}: a row of labels is a name and its label, such as 2,Consult")
+        labels[row[0].strip()] = row[1].strip()
+    return labels
+
+
+def _fitting(relation: str, templates: Mapping[str, str]) -> str | None:
     if relation in templates:
         return templates[relation]
     for pattern in sorted((name for name in templates if "*" in name), key=len, reverse=True):
         before, after = pattern.split("*", 1)
         if relation.startswith(before) and relation.endswith(after) and len(relation) > len(before) + len(after):
             rest = _as_choice(relation[len(before) : len(relation) - len(after)]).replace("{", "(").replace("}", ")")
-            active, passive = (form.replace("{rest}", rest) for form in templates[pattern])
-            return active, passive
+            return templates[pattern].replace("{rest}", rest)
     return None
 
 
@@ -126,38 +158,37 @@ def _as_choice(words: str) -> str:
     return f"{', '.join(parts[:-1])}{',' if len(parts) > 2 else ''} or {parts[-1]}"
 
 
-def by_rules(relation: str) -> Telling:
+def by_rules(relation: str) -> str:
     """How a relation without a template is told: its verb in the past, or the bare name between dashes."""
     words = _words(relation).replace("{", "(").replace("}", ")")
-    neutral = f"{{subject}} – {relation.replace('{', '(').replace('}', ')')} – {{object}}"
     parts = _JOINT.split(words)
     # Coordinated verbs stand first: "criticize or denounce", "return, release persons".
-    active, passive, rest = "", "", ""
+    told, rest = "", ""
     for place in range(0, len(parts), 2):
         adverb, verb, tail = _verb(parts[place])
         if verb is None:
             if not place:
-                return neutral, neutral
+                return f"{{subject}} – {_bare(relation)} – {{object}}"
             rest += "".join(parts[place - 1 :])
             break
-        joint = parts[place - 1] if place else ""
-        active += f"{joint}{rest}{adverb}{verb.tense}"
-        passive += f"{joint}{rest}{adverb}{verb.participle}"
+        told += f"{parts[place - 1] if place else ''}{rest}{adverb}{verb}"
         rest = tail
-    alone = not rest.strip()
     first = base(words.split()[0])
-    if alone:
-        return f"{{subject}} {active} {{object}}", f"{{object}} was {passive} by {{subject}}"
+    if not rest.strip():
+        return f"{{subject}} {told} {{object}}"
     if rest == " by" and first is None:  # a participle: "killed by"
-        return f"{{subject}} was {passive} by {{object}}", f"{{object}} {active} {{subject}}"
-    told = f"{{subject}} {active}{rest}"
-    if rest.split()[-1] in _PREPOSITIONS:
-        told += " {object}"
-        if len(rest.split()) == 1 and first not in ("be", "have"):
-            return told, f"{{object}} was {passive}{rest} by {{subject}}"
-        return told, told
-    told += " {object}" if first in ("be", "have") else " with regard to {object}"
-    return told, told
+        return f"{{subject}} was {words} {{object}}"
+    bare = rest.split()[-1] in _PREPOSITIONS or first in ("be", "have")
+    return f"{{subject}} {told}{rest} {'' if bare else 'with regard to '}{{object}}"
+
+
+def _bare(relation: str) -> str:
+    """A name without a verb: "Battles_Armed clash" -> Battles: Armed clash, 2 -> relation 2."""
+    name = relation.replace("{", "(").replace("}", ")")
+    if re.fullmatch(r"[\d.:/-]+", name.strip()):
+        return f"relation {name.strip()}"
+    kind, _, narrower = name.partition("_")
+    return f"{kind}: {narrower}" if " " in name and kind and narrower else name
 
 
 def _words(relation: str) -> str:
@@ -169,14 +200,15 @@ def _words(relation: str) -> str:
     return name[0].lower() + name[1:]
 
 
-def _verb(words: str) -> tuple[str, Past | None, str]:
-    """("physically ", the past of "assault", "") of a phrase that starts with a verb."""
+def _verb(words: str) -> tuple[str, str | None, str]:
+    """("physically ", "assaulted", "") of a phrase that starts with a verb."""
     first, _, after = words.partition(" ")
     adverb = ""
     if is_adverb(first) and after:
         adverb = first + " "
         first, _, after = after.partition(" ")
-    return adverb, past(first), f" {after}" if after else ""
+    forms = past(first)
+    return adverb, forms and forms.tense, f" {after}" if after else ""
 
 
 def readable(name: str) -> str:

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { bundled, LEVELS, toldLink } from "../src/bundle";
+import { unpack, type Packed } from "../src/document";
+import { LEGIBLE, sceneOf, zoomOf } from "../src/scene";
+import { byTable } from "../src/text";
+import { chosen, shareOf } from "../src/view";
+import { made } from "./made";
+
+const [REPEATS, ENTITIES] = LEVELS;
+if (!REPEATS || !ENTITIES) throw new Error("no levels");
+
+/** A consulted B on three days and praised it once; B praised A on one of them; B of the first day met C. */
+const REPEATED: Packed = {
+  format: "xerte-picture-1",
+  query: { subject: "A", relation: "visits", object: "?", time: "2024-01-10" },
+  model: "xerte",
+  answers: [{ entity: "B", score: 1, reached: true }],
+  answer: "B",
+  steps: 2,
+  unseen: 0,
+  names: ["A", "B", "C", "consults", "praises", "2024-01-10", "2024-01-08", "2024-01-07", "2024-01-06", "2024-01-01"],
+  nodes: {
+    entity: [0, 1, 1, 1, 2],
+    time: [5, 6, 7, 8, 9],
+    attention: [
+      [1, 0, 0],
+      [0, 0.5, 0.5],
+      [0, 0.3, 0.2],
+      [0, 0.2, 0.2],
+      [0, 0, 0.1],
+    ],
+  },
+  facts: {
+    subject: [0, 0, 0, 0, 1, 1],
+    relation: [3, 3, 3, 4, 4, 3],
+    object: [1, 1, 1, 1, 0, 2],
+    time: [6, 7, 8, 7, 7, 9],
+    sentence: ["c8", "c7", "c6", "p7", "q7", "m"],
+  },
+  edges: {
+    source: [0, 0, 0, 0, 0, 1],
+    target: [1, 2, 3, 2, 2, 4],
+    fact: [0, 1, 2, 3, 4, 5],
+    step: [1, 1, 1, 1, 1, 2],
+    contribution: [0.5, 0.2, 0.2, 0.1, 0.05, 0.1],
+    kept: [1, 1, 1, 1, 1, 1],
+  },
+  candidates: [{ entity: "B", edge: [0, 1, 2, 3, 4], share: [0.5, 0.2, 0.2, 0.07, 0.03], paths: [] }],
+};
+
+test("repeats of a fact become one line to the latest, with all their shares; other relations stay apart", () => {
+  const story = unpack(REPEATED);
+  const candidate = story.candidates[0];
+  const { nodes, links } = bundled(story, story.links, candidate, REPEATS);
+  expect(nodes.map(({ entity, time, count }) => [entity, time, count])).toEqual([
+    ["A", "2024-01-10", undefined],
+    ["B", "2024-01-08", 3],
+    ["C", "2024-01-01", undefined],
+  ]);
+  expect(nodes[1]?.attention).toEqual([0, 1, 0.8999999999999999]);
+  const told = links.map((link) => [toldLink(story, link), link.heads, Number(shareOf(candidate, link).toFixed(9))]);
+  expect(told).toEqual([
+    ["consults ×3", [1], 0.9],
+    ["praises", [1, 0], 0.1], // A praised B and B praised A on the same day
+    ["consults", [4], 0],
+  ]);
+});
+
+test("a line that stands for several relations has the heads of the one that is written on it", () => {
+  const story = unpack(REPEATED);
+  const { links } = bundled(story, story.links, story.candidates[0], ENTITIES);
+  expect(links.map((link) => [toldLink(story, link), link.heads, link.members])).toEqual([
+    ["consults ×3 + 1 more", [1], [0, 1, 2, 3, 4]],
+    ["consults", [4], [5]],
+  ]);
+});
+
+test("who is not named is among the others, and nobody is lost", () => {
+  for (const seed of [1, 2, 3]) {
+    const story = unpack(made(120, seed));
+    const links = chosen(story, { candidate: 0, least: 0, pruned: true });
+    for (const level of LEVELS) {
+      const drawn = bundled(story, links, story.candidates[0], level);
+      expect(drawn.nodes.reduce((sum, node) => sum + (node.count ?? 1), 0)).toBe(120);
+      expect(drawn.nodes.filter(({ label }) => !label).length).toBeLessThanOrEqual(level.most + 1 + 40);
+      const ids = new Set(drawn.nodes.map(({ id }) => id));
+      for (const link of drawn.links) expect([link.source, link.target].every((end) => ids.has(end))).toBe(true);
+      expect(new Set(drawn.links.flatMap(({ members }) => members)).size).toBeLessThanOrEqual(links.length);
+    }
+  }
+});
+
+test.each([5, 50, 500])("%i nodes are legible on a screen and on a phone", (count) => {
+  const story = unpack(made(count));
+  for (const room of [
+    { width: 920, height: 560 },
+    { width: 390, height: 420 },
+  ]) {
+    const scene = sceneOf(story, { candidate: 0, least: 0, pruned: true }, byTable, room);
+    expect(scene.layout.scale.small * zoomOf(scene, room)).toBeGreaterThanOrEqual(LEGIBLE);
+    expect(scene.drawn.nodes.reduce((sum, node) => sum + (node.count ?? 1), 0)).toBe(count);
+  }
+});
