@@ -185,5 +185,5 @@ def _told(data: Dataset, row: int) -> str:
     subject, relation, object, time = (int(column[row]) for column in data.facts.columns())
     names = data.entities[subject], data.relations[relation], data.entities[object]
     date = data.calendar.format(time)
-    clause = default_teller().clause(*names, from_object=False)
+    clause = default_teller().clause(*names)
     return sentence(clause, when(date, data.calendar.tick is not Tick.STEP))

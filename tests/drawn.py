@@ -9,8 +9,8 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
-from xerte.explanation.named import Edge, Graph, Node
-from xerte.explanation.picture import Candidate, document
+from xerte.explanation.named import Edge, Graph, Node, Reason
+from xerte.explanation.picture import About, Candidate, document
 from xerte.model import XERTE
 from xerte.settings import ModelSettings
 
@@ -62,13 +62,23 @@ def graph(count: int, kept: int = 40, entities: int | None = None) -> Graph:
     return Graph(tuple(nodes), tuple(edges))
 
 
-def drawn(count: int) -> dict[str, Any]:
-    """A picture's document with two candidates."""
-    made = graph(count)
+def drawn(count: int, entities: int | None = None) -> dict[str, Any]:
+    """A picture's document with two candidates; where there are many entities, nothing repeats itself."""
+    made = graph(count, entities=entities)
     first = made.nodes[1].entity
     second = next((node.entity for node in made.nodes[2:] if node.entity != first), QUESTION["subject"])
     answers = [{"entity": first, "score": 0.6, "reached": True}, {"entity": second, "score": 0.3, "reached": True}]
-    return document(QUESTION, "xerte", answers, [Candidate(first, made, (), ()), Candidate(second, made, (), ())])
+    candidates = [
+        Candidate(name, made, reasons=single_facts(made), rank=rank, score=score)
+        for rank, (name, score) in enumerate(((first, 0.6), (second, 0.3)), 1)
+    ]
+    return document(QUESTION, candidates, About("xerte", answers))
+
+
+def single_facts(made: Graph) -> tuple[tuple[Reason, tuple[int, ...]], ...]:
+    """A reason for every edge that carried some of the score."""
+    carried = ((row, edge) for row, edge in enumerate(made.edges) if edge.share > 0)
+    return tuple((Reason(edge.share, edge.sentence, "graph", 1, ()), (row,)) for row, edge in carried)
 
 
 def small_dataset() -> Dataset:

@@ -1,5 +1,6 @@
 """Explanations in names: forecasts that explain themselves, exports, what if, and `xerte explain`."""
 
+import copy
 import json
 import sys
 from dataclasses import asdict, replace
@@ -13,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 import xerte
-from xerte.api.explain import MOST_FACTS, Explanation
+from xerte.api.explain import Explanation
 from xerte.api.model import Model
 from xerte.api.whatif import _percent
 from xerte.cli import app
@@ -166,9 +167,11 @@ def test_what_was_dismissed_can_be_asked_for(model: Model) -> None:
 
 def test_json_has_exactly_the_promised_shape(model: Model) -> None:
     body = json.loads(json.dumps(model.forecast(*ASKED).explain().to_json()))
-    assert list(body) == ["query", "answers", "answer", "score", "notes", "evidence", "paths", "graph"]
+    promised = ["query", "answers", "answer", "score", "notes", "evidence", "paths", "graph"]
+    assert list(body) == [*promised, "rank", "rest", "parts", "reasons", "verdict"]
+    assert list(body["reasons"][0]) == ["share", "sentence", "part", "times"]
     assert list(body["evidence"][0]) == ["subject", "relation", "object", "time", "share", "sentence"]
-    assert list(body["paths"][0]) == ["share", "sentence", "facts"]
+    assert list(body["paths"][0]) == ["share", "sentence", "facts", "part"]
     assert list(body["graph"]) == ["nodes", "edges"]
     assert list(body["graph"]["nodes"][0]) == ["id", "entity", "time", "step", "attention", "kept"]
     assert body["answer"] == body["answers"][0]["entity"]
@@ -191,9 +194,12 @@ def test_recurrence_explains_by_the_facts_it_counted(data: Dataset) -> None:
     forecast = Model.load("recurrence", data).forecast("?", "visits", "2024-01-12", object="Ben")
     told = forecast.explain()
     assert sum(fact.share for fact in told.evidence) == pytest.approx(1)
-    assert [path.facts for path in told.paths] == [(fact,) for fact in told.evidence[:10]]
+    past = [path.facts for path in told.paths if path.part == "past"]
+    assert past == [(fact,) for fact in told.evidence if fact.subject == told.answer and fact.object == "Ben"]
+    assert [part.name for part in told.parts] == ["past", "prior"]
+    assert sum(part.share for part in told.parts) == pytest.approx(1)
     first = told.evidence[0]
-    assert (first.object, first.sentence) == ("Ben", f"On {first.time}, Ben was visited by {told.answer}.")
+    assert (first.object, first.sentence) == ("Ben", f"On {first.time}, {told.answer} visited Ben.")
     assert told.graph.nodes == ()
     assert told.dismissed == ()
 
@@ -360,12 +366,13 @@ def test_what_is_not_known_of_a_fact_is_said(data: Dataset, model: Model) -> Non
 
 def test_a_share_too_small_to_tell_is_not_nothing(model: Model) -> None:
     told = model.forecast(*ASKED).explain()
-    assert told.witness is not None
     one = told.evidence[0]
     shares = [_percent(replace(one, share=share), told) for share in (0.7, 0.01, 0.004)]
     assert shares == ["70%", "1%", "less than 1%"]
-    cut = replace(told, witness=None, evidence=(one,) * MOST_FACTS)
-    assert [_percent(None, told), _percent(None, cut)] == ["0%", "less than 1%"]
+    assert told.case is not None
+    vars(cut := copy.copy(told.case.attribution))["all_named"] = False
+    vars(case := copy.copy(told.case))["attribution"] = cut
+    assert [_percent(None, told), _percent(None, replace(told, case=case))] == ["0%", "less than 1%"]
 
 
 @pytest.fixture
@@ -388,9 +395,10 @@ def test_the_command_tells_why(folder: str, model: Model, tmp_path: Path) -> Non
     asked = ("explain", folder, *ASKED, *trained, "--answer", second)
     told = forecast.explain(second)
     text = run(*asked, "--dismissed", "--graphml", str(tmp_path / "g"))
-    assert f"Why {second}? The facts that carried its score:" in text
+    assert told.verdict in text
+    assert f"Why {second}? What speaks for it, 100 % in all:" in text
     assert f"  {told.evidence[0].share:>6.1%}  {told.evidence[0].sentence}\n" in text
-    assert f"  {told.paths[0].share:>6.1%}  {told.paths[0].sentence}\n" in text
+    assert f"  {told.reasons[0].share:>6.1%}  {told.reasons[0].sentence}\n" in text
     assert "Ann, 2024-01-12: the question" in text
     assert "Seen, but carried nothing to this answer:" in text
     assert "█" * 24 in text
@@ -454,13 +462,13 @@ def test_the_commands_suppose(folder: str, data: Dataset) -> None:
 
 
 def test_what_nobody_speaks_for_is_said(folder: str) -> None:
-    assert "There is no answer to explain." in run("explain", folder, "Ann", "visits", "2024-01-01")
-    text = run("explain", folder, "Ann", "visits", "2024-01-02", "--answer", "Dan")
-    assert "Nothing recurrence read speaks for Dan." in text or "Why Dan?" in text
+    assert "There is no answer: nothing" in run("explain", folder, "Ann", "visits", "2024-01-01")
+    text = run("explain", folder, "Ann", "visits", "2024-01-01", "--answer", "Dan")
+    assert "Dan was not reached: nothing the model read leads to it." in text
 
 
 def test_the_text_of_an_explanation(model: Model) -> None:
     told: Explanation = model.forecast(*ASKED).explain()
     lines = str(told).splitlines()
     assert lines[0] == f"(Ann, visits, ?, 2024-01-12): {told.answer}"
-    assert lines[1].endswith(told.sentences[0])
+    assert lines[1].endswith(told.reasons[0].sentence)

@@ -23,7 +23,7 @@ from xerte.data import store
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.explanation import page, picture
-from xerte.explanation.picture import Candidate, document
+from xerte.explanation.picture import About, Candidate, document
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 
@@ -87,37 +87,65 @@ def test_a_document_is_the_whole_graph_with_the_shares_of_every_candidate(model:
         )
 
 
-def test_the_explained_candidate_is_shown_first_whatever_its_place(model: Model) -> None:
+def test_the_explained_candidate_is_shown_first_and_keeps_its_place(model: Model) -> None:
     forecast = model.forecast(*ASKED)
     last = forecast.answers[-1].entity
     packed = forecast.explain(last).picture
-    assert packed["answer"] == packed["candidates"][0]["entity"] == last
-    assert len({one["entity"] for one in packed["candidates"]}) == len(packed["candidates"])
+    assert packed["answer"] == last
+    assert [one["entity"] for one in packed["candidates"]] == [answer.entity for answer in forecast.answers]
+    assert [one["rank"] for one in packed["candidates"]] == list(range(1, len(forecast.answers) + 1))
+    best = model.forecast(*ASKED, top=2).explain(last).picture["candidates"]
+    assert [(one["entity"], one["rank"]) for one in best[2:]] == [(last, len(forecast.answers))]
 
 
-def test_of_the_pruned_only_the_nearest_to_being_kept_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_was_not_reached_has_neither_place_nor_score(data: Dataset) -> None:
+    early = Model(untrained(data), data).forecast("Ann", "visits", "2024-01-03")
+    absent = next(name for name in data.entities if name not in [answer.entity for answer in early.answers])
+    told = early.explain(absent)
+    one = told.picture["candidates"][-1]
+    assert (one["entity"], one["rank"], one["score"], one["reasons"]) == (absent, None, None, [])
+    assert "was not reached" in told.verdict
+
+
+def test_of_the_pruned_only_the_nearest_to_being_kept_are_drawn_and_all_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(picture, "MOST_PRUNED", 10)
     packed = drawn(100)
     assert packed["edges"]["kept"] == [1] * 39 + [0] * 10
     assert packed["unseen"] == 50
+    assert packed["pruned"] == 60
     assert packed["edges"]["contribution"][-1] == pytest.approx(1 / 50)
     assert len(packed["nodes"]["entity"]) == 50
 
 
-def test_a_model_without_a_graph_is_drawn_as_the_facts_it_counted(data: Dataset) -> None:
+def test_facts_that_no_graph_led_to_are_drawn_between_those_they_are_about(data: Dataset) -> None:
     told = Model(Recurrence((0.5, 0.5), 1), data).forecast(*ASKED).explain()
     packed = told.picture
     assert packed["steps"] == 1
     first = packed["candidates"][0]
-    seen = {rows(packed)[edge][2][:4]: share for edge, share in zip(first["edge"], first["share"], strict=True)}
-    counted = told.evidence[: picture.MOST_COUNTED]
-    assert seen == pytest.approx({(f.subject, f.relation, f.object, f.time): f.share for f in counted}, rel=1e-4)
-    assert {rows(packed)[edge][1][0] for edge in first["edge"]} == {told.answer}
-    assert all(source == (ASKED[0], ASKED[2]) for source, *_ in rows(packed))
+    share: dict[tuple[str, ...], float] = {}
+    for edge, value in zip(first["edge"], first["share"], strict=True):
+        source, target, fact, *_ = rows(packed)[edge]
+        share[fact[:4]] = share.get(fact[:4], 0.0) + value
+        assert target[0] == told.answer
+        assert {source[0], target[0]} == {fact[0], fact[2]}  # nobody is drawn as doing what others did
+        assert (source == (ASKED[0], ASKED[2])) == (ASKED[0] in fact[:3])
+    assert share == pytest.approx({(f.subject, f.relation, f.object, f.time): f.share for f in told.evidence}, rel=1e-4)
+    assert {one["name"] for one in first["parts"]} == {"past", "prior"}
+
+
+def test_reasons_name_their_edges_and_sum_to_one(model: Model) -> None:
+    told = model.forecast(*ASKED).explain(most=None)
+    packed = told.picture
+    first = packed["candidates"][0]
+    assert sum(one["share"] for one in first["reasons"]) + first["rest"] == pytest.approx(1, abs=1e-4)
+    for reason, one in zip(told.reasons, first["reasons"], strict=True):
+        assert {rows(packed)[edge][2][:4] for edge in one["edges"]} == set(reason.facts)
 
 
 def test_no_answer_is_a_picture_of_the_question_alone() -> None:
-    packed = document(QUESTION, "xerte", [], [])
+    packed = document(QUESTION, [], About("xerte"))
     assert packed["answer"] is None
     assert rows(packed) == []
     assert "Catherine Ashton" in page.figure(packed, least=None, pruned=False, dark=False)
@@ -128,7 +156,7 @@ HOSTILE = "</script><!--<script>alert('1')\u2028\u2029&"
 
 def test_a_document_may_stand_in_a_script_element_whatever_its_names() -> None:
     made = graph(3)
-    packed = document(QUESTION | {"subject": HOSTILE}, HOSTILE, [], [Candidate(HOSTILE, made, (), ())])
+    packed = document(QUESTION | {"subject": HOSTILE}, [Candidate(HOSTILE, made)], About(HOSTILE))
     text = page.packed(packed)
     assert not set(text) & set("<>&\u2028\u2029")
     assert json.loads(text) == packed
@@ -186,7 +214,7 @@ def test_a_question_among_many_is_asked_again_only_once_for_its_picture(data: Da
     many = model.forecast_many([question, question])
     asked.sizes.clear()
     assert len(many[0].explain().picture["candidates"]) > 3
-    assert asked.sizes == [1]
+    assert asked.sizes == [1, 1]  # for the reasons, and for who would be first without the heaviest
 
 
 def test_a_figure_shows_what_the_page_shows_first() -> None:
@@ -195,10 +223,13 @@ def test_a_figure_shows_what_the_page_shows_first() -> None:
     shown = [int(node.attrib["data-node"]) for node in tree.iter(f"{SVG}g") if node.get("class") == "node"]
     assert 5 < len(shown) <= 25
     whole = ET.fromstring(page.figure(packed, least=0, pruned=True, dark=True))
-    assert sum(node.get("class") == "node" for node in whole.iter(f"{SVG}g")) == 50
+    assert 25 < sum(node.get("class") == "node" for node in whole.iter(f"{SVG}g")) <= 50
+    assert [one.text for one in whole.findall(f"{SVG}title")] == [
+        f"Catherine Ashton – Make a visit – ?, 2014-11-09: why {packed['answer']}?"
+    ]
     named = {"".join(text.itertext()) for text in tree.iter(f"{SVG}text")}
     assert {packed["answer"], "Catherine AshtonMake a visit ?2014-11-09"} <= named
-    assert f"share of {packed['answer']}’s score" in named
+    assert f"width: share of {packed['answer']}’s score" in named
 
 
 def test_a_higher_least_share_draws_fewer_facts() -> None:
@@ -210,7 +241,7 @@ def test_a_higher_least_share_draws_fewer_facts() -> None:
 
     assert {place for place, edge in enumerate(graph(30).edges) if edge.share >= 0.2} <= facts(0.2)
     assert facts(0.2) < facts(0.001) < facts(0)
-    assert len(facts(0)) == 29
+    assert len(facts(0)) == 24  # the others are repeats, drawn as one
 
 
 def test_svg_and_png_are_the_same_picture(model: Model, tmp_path: Path) -> None:

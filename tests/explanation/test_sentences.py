@@ -1,5 +1,6 @@
 """Facts in words: every relation of the benchmarks and the world, other people's relations, dates, template files."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,23 +18,28 @@ GOLDEN = Path(__file__).parent / "golden" / "sentences.tsv"
 TELLER = Teller()
 
 
-def golden() -> dict[str, tuple[str, str]]:
-    rows = [line.split("\t") for line in GOLDEN.read_text("utf-8").splitlines()[1:]]
-    return {relation: (active, passive) for relation, active, passive in rows}
+def golden() -> dict[str, str]:
+    rows = (line.split("\t") for line in GOLDEN.read_text("utf-8").splitlines()[1:])
+    return {row[0]: row[1] for row in rows}
 
 
 def test_every_relation_is_told_as_it_was_when_somebody_read_it() -> None:
-    told = {name: (TELLER.clause("X", name, "Y"), TELLER.clause("X", name, "Y", True)) for name in golden()}
-    assert told == golden()
+    assert {name: TELLER.clause("X", name, "Y") for name in golden()} == golden()
 
 
-def test_every_sentence_names_both_sides_and_no_direction() -> None:
-    for active, passive in golden().values():
-        assert active.startswith("X ")
-        assert passive.startswith("Y ")
-        for text in (active, passive):
-            assert text.split().count("X") == text.split().count("Y") == 1
-            assert not any(word in text.casefold() for word in ("revers", "inverse", "–", "{", "  "))
+def test_who_acts_stands_first_and_nothing_is_claimed_beyond_the_fact() -> None:
+    for relation, text in golden().items():
+        assert text.startswith("X ")
+        assert text.split().count("X") == text.split().count("Y") == 1
+        assert not any(word in text.casefold() for word in ("revers", "inverse", "–", "{", "  ", "because of"))
+        assert " told " not in text
+        assert " by X" not in text, relation
+
+
+def test_no_article_slips() -> None:
+    for text in golden().values():
+        assert not re.search(r"\ba [aeio]", text), text
+        assert not re.search(r"\ban [^aeiou]", text), text
 
 
 def test_the_list_has_every_relation_of_the_world() -> None:
@@ -48,26 +54,27 @@ def test_the_list_has_every_relation_of_the_benchmarks(benchmarks: Path, name: s
 
 
 @pytest.mark.parametrize(
-    ("relation", "active", "passive"),
+    ("relation", "told"),
     [
-        ("visits", "Ann visited Ben", "Ben was visited by Ann"),
-        ("Physically assault", "Ann physically assaulted Ben", "Ben was physically assaulted by Ann"),
-        ("Criticize or denounce", "Ann criticized or denounced Ben", "Ben was criticized or denounced by Ann"),
-        ("WORKS_FOR", "Ann worked for Ben", "Ben was worked for by Ann"),
-        ("isParentOf", "Ann was parent of Ben", "Ann was parent of Ben"),
-        ("hasChild", "Ann had child Ben", "Ann had child Ben"),
-        ("sends money to", "Ann sent money to Ben", "Ann sent money to Ben"),
-        ("sends money", "Ann sent money with regard to Ben", "Ann sent money with regard to Ben"),
-        ("killed by", "Ann was killed by Ben", "Ben killed Ann"),
-        ("took", "Ann took Ben", "Ben was taken by Ann"),
-        ("P26", "Ann – P26 – Ben", "Ann – P26 – Ben"),
-        ("colleague", "Ann – colleague – Ben", "Ann – colleague – Ben"),
-        ("odd {subject}", "Ann – odd (subject) – Ben", "Ann – odd (subject) – Ben"),
+        ("visits", "Ann visited Ben"),
+        ("Physically assault", "Ann physically assaulted Ben"),
+        ("Criticize or denounce", "Ann criticized or denounced Ben"),
+        ("WORKS_FOR", "Ann worked for Ben"),
+        ("isParentOf", "Ann was parent of Ben"),
+        ("hasChild", "Ann had child Ben"),
+        ("sends money to", "Ann sent money to Ben"),
+        ("sends money", "Ann sent money with regard to Ben"),
+        ("killed by", "Ann was killed by Ben"),
+        ("took", "Ann took Ben"),
+        ("P26", "Ann – P26 – Ben"),
+        ("colleague", "Ann – colleague – Ben"),
+        ("Battles_Armed clash", "Ann – Battles: Armed clash – Ben"),
+        ("2", "Ann – relation 2 – Ben"),
+        ("odd {subject}", "Ann – odd (subject) – Ben"),
     ],
 )
-def test_relations_without_a_template_are_told_by_rules(relation: str, active: str, passive: str) -> None:
-    told = tuple(form.replace("{subject}", "Ann").replace("{object}", "Ben") for form in by_rules(relation))
-    assert told == (active, passive)
+def test_relations_without_a_template_are_told_by_rules(relation: str, told: str) -> None:
+    assert by_rules(relation).replace("{subject}", "Ann").replace("{object}", "Ben") == told
 
 
 @pytest.mark.parametrize(
@@ -93,10 +100,9 @@ def test_the_past(verb: str, forms: tuple[str, str] | None) -> None:
 @settings(deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_any_names_can_be_told(subject: str, relation: str, object: str) -> None:
-    for from_object in (False, True):
-        told = TELLER.clause(subject, relation, object, from_object)
-        assert readable(subject) in told
-        assert readable(object) in told
+    told = TELLER.clause(subject, relation, object)
+    assert readable(subject) in told
+    assert readable(object) in told
 
 
 def test_names_with_braces_stay_names() -> None:
@@ -140,12 +146,12 @@ def test_the_users_templates_go_first_and_the_longest_pattern_wins(tmp_path: Pat
     own = tmp_path / "own.toml"
     own.write_text(
         'visits = "{subject} called on {object}"\n'
-        '"talk *" = ["{subject} talked {rest} at {object}", "{object} heard {subject} talk {rest}"]\n'
+        '"talk *" = ["{subject} talked {rest} at {object}", "of earlier versions: {object}, {subject}"]\n'
         '"talk about *" = "{subject} and {object} talked about {rest}"\n'
     )
     teller = Teller(own)
-    assert teller.clause("A", "visits", "B", True) == "A called on B"
-    assert teller.clause("A", "talk sense, reason", "B", True) == "B heard A talk sense or reason"
+    assert teller.clause("A", "visits", "B") == "A called on B"
+    assert teller.clause("A", "talk sense, reason", "B") == "A talked sense or reason at B"
     assert teller.clause("A", "talk about x, y, z", "B") == "A and B talked about x, y, or z"
     assert teller.clause("A", "threatens", "B") == "A threatened B"
 
@@ -167,3 +173,22 @@ def test_a_bad_template_file_is_refused_with_one_sentence(tmp_path: Path, text: 
         Teller(tmp_path / "own.toml")
     with pytest.raises(InputError, match="no such template file"):
         Teller(tmp_path / "none.toml")
+
+
+def test_labels_say_what_codes_stand_for(tmp_path: Path) -> None:
+    table = tmp_path / "labels.csv"
+    table.write_text('name,label\n2,visits\n7,"Ann, a nurse"\n\nB_1,Ben\n')
+    teller = Teller(labels=table)
+    assert teller.clause("7", "2", "B_1") == "Ann, a nurse visited Ben"
+    assert teller.clause("8", "3", "B_1") == "8 – relation 3 – Ben"
+    (tmp_path / "labels.tsv").write_text("2\tCriticize or denounce\n")
+    assert Teller(labels=tmp_path / "labels.tsv").clause("a", "2", "b") == "a criticized or denounced b"
+
+
+@pytest.mark.parametrize(("text", "where"), [("2,visits,often", "line 1"), ("1,a\n2,", "line 2")])
+def test_a_bad_table_of_labels_is_refused_with_its_line(tmp_path: Path, text: str, where: str) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(InputError, match=where):
+        Teller(labels=tmp_path / "labels.csv")
+    with pytest.raises(InputError, match="no such file"):
+        Teller(labels=tmp_path / "none.csv")

@@ -232,13 +232,13 @@ export function unpack(packed: Packed): Story {
       if (link !== undefined) share.set(link, (share.get(link) ?? 0) + at(candidate.share, place));
     });
     const place = ranked.findIndex(({ entity }) => entity === candidate.entity);
-    const reasons =
-      candidate.reasons?.map(({ share, sentence, part, edges }) => ({
-        share,
-        sentence,
-        part,
-        links: [...new Set(edges.flatMap((edge) => linkOf[edge] ?? []))],
-      })) ?? singleFacts(links, share);
+    const told = (candidate.reasons ?? []).map(({ share, sentence, part, edges }) => ({
+      share,
+      sentence,
+      part,
+      links: [...new Set(edges.flatMap((edge) => linkOf[edge] ?? []))],
+    }));
+    const reasons = told.length ? told : singleFacts(links, share);
     return {
       entity: candidate.entity,
       rank: candidate.rank !== undefined ? candidate.rank : place < 0 ? null : place + 1,

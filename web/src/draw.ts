@@ -152,7 +152,12 @@ function nodes(
       };
       inside.push(shape("text", { ...set, fill: theme.paper, "pointer-events": "none" }, "?", "mark"));
     }
-    const set = { class: "node", "data-node": node.id, transform: `translate(${round(x)} ${round(y)})` };
+    const set = {
+      class: "node",
+      "data-node": node.id,
+      "data-count": node.count ?? 1,
+      transform: `translate(${round(x)} ${round(y)})`,
+    };
     return shape("g", { ...set, ...gone(strength(node.id)) }, inside, `node ${String(node.id)}`);
   });
 }

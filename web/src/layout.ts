@@ -78,6 +78,8 @@ export const PHONE = 560;
 const ROOMIEST = 220;
 /** How much wider than usual columns may be, however few there are. */
 const ROOMIER = 1.5;
+/** What labels above the first row, the axis and margins take. */
+const ABOVE_AND_BELOW = 76;
 /** Between names, columns and the question's text, and around it all. */
 const MARGINS = 80;
 
@@ -165,7 +167,7 @@ export function layOut(
   }
   const rows = [...new Set(rowOf.values())].toSorted((a, b) => a - b);
   const high = Math.max(1, (scale.column * steps + beside) / room.width) * room.height;
-  const apart = (high - 2 * scale.radius - 70) / Math.max(1, rows.length - 1);
+  const apart = (high - 2 * scale.radius - ABOVE_AND_BELOW - 4 * scale.small) / Math.max(1, rows.length - 1);
   scale = { ...scale, row: Math.max(usual.row, Math.min(ROOMIEST, apart)) };
   const yOf = new Map(rows.map((row, place) => [row, place * scale.row]));
   const places = new Map<number, Place>();

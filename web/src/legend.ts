@@ -1,5 +1,5 @@
 /** What sizes, shades and arrows mean; for a figure that stands alone, and below the picture in the page. */
-import type { Scene } from "./draw";
+import type { Candidate, Story } from "./document";
 import { shape, type Shape } from "./shape";
 import { FONT, type Measure } from "./text";
 import { mixed, type Theme } from "./theme";
@@ -10,7 +10,8 @@ const APART = 20;
 
 /** Keys in rows from (x, y) on, each at most `wide`. */
 export function legend(
-  { story, candidate }: Scene,
+  story: Story,
+  candidate: Candidate | undefined,
   theme: Theme,
   measure: Measure,
   x: number,

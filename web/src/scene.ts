@@ -55,7 +55,7 @@ function laidOut(
   const { query } = story;
   const known = story.name(query.subject === "?" ? query.object : query.subject);
   const relation = story.name(query.relation);
-  const wide = room.width < PHONE ? 13 : 22;
+  const wide = room.width < PHONE ? 10 : 22;
   const asked = {
     known: wrapped(known, wide, 3),
     rest: [...wrapped(query.subject === "?" ? `? ${relation}` : `${relation} ?`, wide + 2, 3), query.time],
@@ -79,7 +79,7 @@ export function figure(story: Story, choice: Choice, theme: Theme, measure: Meas
   const scene = sceneOf(story, choice, measure, PAGE);
   const last = frames(story.steps).at(-1) ?? { kind: "initialise", step: 0 };
   const box = bounds(scene);
-  const key = legend(scene, theme, measure, box.x + 18, box.y + box.height + 4, box.width - 36);
+  const key = legend(story, scene.candidate, theme, measure, box.x + 18, box.y + box.height + 4, box.width - 36);
   const tall = box.height + key.height + 8;
   const [x, y, width, height] = [box.x, box.y, Math.max(box.width, key.width + 36), tall].map(Math.round);
   const paper = shape("rect", { x, y, width, height, fill: theme.paper });

@@ -1,6 +1,7 @@
 /** The picture in its element: drawn, zoomed, pointed at, walked with keys, printed whole. */
 import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
+import type { Candidate, Story } from "./document";
 import { bounds, draw, type Emphasis, type Scene } from "./draw";
 import { element } from "./elements";
 import type { Room } from "./layout";
@@ -21,6 +22,8 @@ export interface Stage {
   readonly legend: HTMLElement;
   /** What the picture may fill. */
   room(): Room;
+  /** What sizes and shades mean; before anything is laid out, since it takes room. */
+  explain(story: Story, candidate: Candidate | undefined, theme: Theme): void;
   show(scene: Scene, now: Moment, theme: Theme, emphasis: Emphasis | undefined): void;
   /** Zooms so that all of it is seen. */
   fit(): void;
@@ -203,7 +206,9 @@ export function makeStage(act: Actions, measure: Measure, wheel: boolean): Stage
         one.setAttribute("aria-label", act.about({ kind: "node", id: Number(one.dataset.node) }).join(". "));
       }
       tabStop();
-      const key = legend(scene, theme, measure, 0, 14, room().width - 32);
+    },
+    explain(story, candidate, theme): void {
+      const key = legend(story, candidate, theme, measure, 0, 14, room().width - 32);
       keys.setAttribute("width", key.width.toFixed(0));
       keys.setAttribute("height", (key.height + 4).toFixed(0));
       patch(keys, key.shapes);

@@ -85,6 +85,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
 
   function relayOut(): void {
     tools.show(choice);
+    stage.explain(story, story.candidates[choice.candidate], theme());
     scene = sceneOf(story, choice, measure, stage.room());
     if (pinned && !shown(pinned)) pinned = null;
     side.show(story, choice.candidate, pinned);
@@ -97,6 +98,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     for (const [name, color] of Object.entries(colors)) root.style.setProperty(`--${name}`, String(color));
     root.style.colorScheme = colors === DARK ? "dark" : "light";
     const now = moment(story.steps, scene.drawn.nodes, scene.links, tools.frame());
+    stage.explain(story, scene.candidate, colors);
     stage.show(scene, now, colors, emphasis());
     const at = spot();
     side.tell(at ? about(at) : [], pinned);

@@ -154,7 +154,12 @@ class Forecast:
     explainer: "Explainer | None" = field(default=None, repr=False, compare=False)
 
     def explain(
-        self, answer: str | None = None, *, most: int | None = 10, templates: str | Path | None = None
+        self,
+        answer: str | None = None,
+        *,
+        most: int | None = 10,
+        templates: str | Path | None = None,
+        labels: str | Path | None = None,
     ) -> "Explanation":
         """What spoke for an answer: facts, paths, sentences and the inference graph.
 
@@ -162,13 +167,15 @@ class Forecast:
             answer: any entity's name; the best answer unless given.
             most: how many paths to look for; None for all.
             templates: a file that says how relations are worded, before those that come with the package.
+            labels: a CSV file of names and what they stand for, where the data holds codes.
 
         Raises:
             UnknownNameError: the answer is not in the dataset.
         """
         if self.explainer is None:
             raise InputError("this forecast was not made by a model, so nothing is known of its reasons")
-        return self.explainer.explain(self, answer, most, Path(templates) if templates else None)
+        files = (Path(file) if file else None for file in (templates, labels))
+        return self.explainer.explain(self, answer, most, *files)
 
     def to_body(self) -> "schemas.Forecast":
         """The document that `--json` prints; "original" and "changes" only where facts were hidden or supposed."""

@@ -170,7 +170,7 @@ class Model:
             # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
             kept = scores if len(asked) == 1 else None
             for at, (question, best) in enumerate(zip(asked[rows], answers, strict=True), start):
-                explainer = Explainer(self.forecaster, self.history, self.dataset, queries, at, kept)
+                explainer = Explainer(self.forecaster, self.history, self.dataset, queries, at, kept, candidates)
                 forecasts.append(Forecast(question, self.name, best, notes[at], explainer=explainer))
             if progress is not None:
                 progress(len(forecasts), len(asked))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xerte.api.explain import MOST_FACTS, Explanation
+from xerte.api.explain import Explanation
 from xerte.api.forecast import Answer, Forecast, Question, Time, has_words, is_many, named, written
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
@@ -163,22 +163,22 @@ def _roles(forecast: Forecast, role: str, verb: str, facts: Sequence[WrittenFact
     """What share of the best answer's score each fact carried, also where that is none."""
     if not facts:
         return
-    reasons = forecast.explain(most=1)
-    carried = {(one.subject, one.relation, one.object, one.time): one for one in reasons.evidence}
+    why = forecast.explain(most=1)
+    carried = {(one.subject, one.relation, one.object, one.time): one for one in why.evidence}
     for fact in dict.fromkeys(facts):
         found = carried.get(fact)
         text = found.sentence if found else sentence(default_teller().clause(*fact[:3]), when(fact[3], dated))
-        if reasons.answer is None:
+        if why.answer is None:
             yield f"{role}: {text} There is no answer that it {verb}."
-        elif reasons.of is None:
-            yield f"{role}: {text} {reasons.model} does not tell what a fact {verb}."
+        elif why.case is None or not why.case.attribution.explained:
+            yield f"{role}: {text} {why.model} does not tell what a fact {verb}."
         else:
-            yield f"{role}: {text} It {verb} {_percent(found, reasons)} of the score of {reasons.answer}."
+            yield f"{role}: {text} It {verb} {_percent(found, why)} of the score of {why.answer}."
 
 
-def _percent(fact: Fact | None, reasons: Explanation) -> str:
-    if fact is None and (reasons.witness is not None or len(reasons.evidence) < MOST_FACTS):
-        return "0%"  # all evidence is named
+def _percent(fact: Fact | None, why: Explanation) -> str:
+    if fact is None and why.case is not None and why.case.attribution.all_named:
+        return "0%"
     return f"{fact.share:.0%}" if fact is not None and fact.share >= _LEAST else "less than 1%"
 
 

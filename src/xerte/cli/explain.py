@@ -41,6 +41,7 @@ def explain(
     without: Without = None,
     given: Given = None,
     templates: Annotated[Path | None, typer.Option(help="A TOML file that says how relations are worded.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="A CSV file of names and what they stand for.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write an interactive picture: a page, opens offline.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Also write a picture for papers.")] = None,
     png: Annotated[Path | None, typer.Option(help="Also write that picture in pixels.")] = None,
@@ -60,24 +61,24 @@ def explain(
     chosen, choice = open_model(dataset, model, device)
     hidden, supposed = facts_of(without), facts_of(given)
     forecast = chosen.forecast(subject, relation, time, top, object=object, without=hidden, given=supposed)
-    reasons = forecast.explain(answer, most=paths, templates=templates)
+    why = forecast.explain(answer, most=paths, templates=templates, labels=labels)
     if html is not None:
-        reasons.to_html(html)
+        why.to_html(html)
     if svg is not None:
-        reasons.to_svg(svg, dismissed=dismissed)
+        why.to_svg(svg, dismissed=dismissed)
     if png is not None:
-        reasons.to_png(png, dismissed=dismissed)
+        why.to_png(png, dismissed=dismissed)
     if graphml is not None:
-        reasons.to_graphml(graphml, dismissed)
+        why.to_graphml(graphml, dismissed)
     if as_json:
-        print_json(reasons.to_body(dismissed, forecast).having(**source_of(chosen, choice)))
+        print_json(why.to_body(dismissed, forecast).having(**source_of(chosen, choice)))
         return
     print_ranking(forecast, bars=True)
     if answer is not None and answer not in [one.entity for one in forecast.answers]:
         everybody = chosen.dataset.num_entities
         whole = chosen.forecast(subject, relation, time, everybody, object=object, without=hidden, given=supposed)
         print_text(standing(whole, answer))
-    _print_reasons(reasons, dismissed)
+    _print_why(why, dismissed, paths)
     print_note(choice)
     if graphml is not None:
         print_text(f"The graph is in {graphml}.")
@@ -87,40 +88,41 @@ def explain(
         print_text(f"The picture is in {', '.join(most)}{' and ' if most else ''}{last}.")
 
 
-def _print_reasons(reasons: "Explanation", dismissed: bool) -> None:
-    if reasons.answer is None:
-        print_text("There is no answer to explain.")
+def _print_why(why: "Explanation", dismissed: bool, most: int) -> None:
+    print_text(why.verdict)
+    if why.answer is None:
         return
-    if not reasons.evidence and not reasons.paths:
-        print_text(f"Nothing {reasons.model} read speaks for {reasons.answer}.")
-    else:
-        print_text(f"Why {reasons.answer}? The facts that carried its score:")
-        weighty = [fact for fact in reasons.evidence if fact.share >= _LEAST][:_FACTS]
+    if why.reasons:
+        several = len(why.parts) > 1
+        print_text(f"Why {why.answer}? What speaks for it, 100 % in all:")
+        shown = [reason for reason in why.reasons if reason.share >= _LEAST][:most]
+        for reason in shown:
+            print_text(f"  {reason.share:>6.1%}  {reason.sentence}{f' ({reason.part})' if several else ''}")
+        left = 1 - sum(reason.share for reason in shown)
+        if left >= _LEAST:
+            print_text(f"  {left:>6.1%}  came by other ways")
+    if any(len(path.facts) > 1 for path in why.paths):
+        print_text("The facts, each with all ways that run through it:")
+        weighty = [fact for fact in why.evidence if fact.share >= _LEAST][:_FACTS]
         for fact in weighty:
             print_text(f"  {fact.share:>6.1%}  {fact.sentence}")
-        if len(reasons.evidence) > len(weighty):
-            print_text(f"          and {len(reasons.evidence) - len(weighty):,} more")
-    if any(len(path.facts) != 1 for path in reasons.paths):
-        print_text("The ways that led to it:")
-        for path in reasons.paths:
-            print_text(f"  {path.share:>6.1%}  {path.sentence}")
-        if reasons.rest >= _LEAST:
-            print_text(f"  {reasons.rest:>6.1%}  came by other ways")
+        if len(why.evidence) > len(weighty):
+            print_text(f"          and {len(why.evidence) - len(weighty):,} more")
     if dismissed:
-        _print_dismissed(reasons)
-    if reasons.graph.nodes:
-        print_tree(reasons.graph)
+        _print_dismissed(why)
+    if why.graph.nodes:
+        print_tree(why.graph)
 
 
-def _print_dismissed(reasons: "Explanation") -> None:
+def _print_dismissed(why: "Explanation") -> None:
     """What was noticed most; a graph may have seen hundreds of facts, nearly all of them for nothing."""
     rows = [
         (one.sentence, f"step {one.step}, {'pruned' if one.pruned else 'led elsewhere'}", _small(one.contribution))
-        for one in reasons.dismissed[:_DISMISSED]
+        for one in why.dismissed[:_DISMISSED]
     ]
     print_table("Seen, but carried nothing to this answer:", ("fact", "what became of it", "attention"), rows, left=2)
-    if len(reasons.dismissed) > _DISMISSED:
-        print_text(f"and {len(reasons.dismissed) - _DISMISSED:,} more: --json --dismissed has them all")
+    if len(why.dismissed) > _DISMISSED:
+        print_text(f"and {len(why.dismissed) - _DISMISSED:,} more: --json --dismissed has them all")
 
 
 def _small(contribution: float) -> str:

@@ -81,7 +81,7 @@ def past(word: str) -> Past | None:
     verb = base(word)
     if verb is None:
         known = next((forms for forms in _IRREGULAR.values() if word in forms), None)
-        return known or (Past(word, word) if word.endswith("ed") and len(word) > 4 else None)
+        return known or (Past(word, word) if word.endswith("ed") and len(word) > 4 and word.isalpha() else None)
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if verb.endswith("e"):

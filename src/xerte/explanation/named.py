@@ -10,7 +10,7 @@ class Fact:
     Attributes:
         subject, relation, object, time: the fact, in the dataset's names.
         share: of the answer's score: that of all paths that run through the fact.
-        sentence: the fact told from the side from which the model came to it.
+        sentence: the fact, told in its own direction.
     """
 
     subject: str
@@ -28,13 +28,44 @@ class Path:
     Attributes:
         facts: earliest first, as it is told; the model walked from the last to the first. None where the attention
             stayed with the query subject.
-        share: of the answer's score.
+        share: of the answer's score; those of all paths sum to 1.
         sentence: "First, on …. Later, on …."
+        part: of the score, which the path comes from: "graph", "past", "prior", …
     """
 
     facts: tuple[Fact, ...]
     share: float
     sentence: str
+    part: str = "graph"
+
+
+@dataclass(frozen=True)
+class PartShare:
+    """How much of an answer's score one part of the model brought; the shares of all parts sum to 1."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Paths that differ by their dates only, told as one: "Iran consulted Oman, 7 times, last on 2014-11-03."
+
+    Attributes:
+        share: of the answer's score: that of all its paths.
+        sentence: what they say.
+        part: of the score.
+        times: how many paths there are.
+        facts: all facts on them, latest first.
+        because: the same as the end of a sentence: "Iran consulted Oman on 2014-11-03".
+    """
+
+    share: float
+    sentence: str
+    part: str
+    times: int
+    facts: tuple[tuple[str, str, str, str], ...]
+    because: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """The document a picture is drawn from: one graph, and for every candidate who carried how much of its score."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from xerte.explanation.named import Edge, Fact, Graph, Node, Path
+from xerte.explanation.named import Edge, Graph, Node, PartShare, Path, Reason
 
 FORMAT = "xerte-picture-1"
 MOST_CANDIDATES = 10
@@ -12,7 +12,9 @@ MOST_PRUNED = 500
 """How many pruned edges a picture holds: those with the largest contributions."""
 
 MOST_COUNTED = 40
-"""How many facts of a candidate are drawn where a model without a graph has counted them."""
+"""How many facts of a candidate are drawn that no graph led to."""
+
+Names = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -22,29 +24,58 @@ class Candidate:
     Attributes:
         entity: its name.
         graph: the question's whole graph with this candidate's shares; the same nodes and edges for all candidates.
-        evidence: its facts; they are drawn where the model has no graph.
         paths: its best paths.
+        counted: its paths of one fact that came from no graph; they are drawn, too.
+        reasons: its paths in few words, each with the rows of the graph's edges they ran over.
+        rest: the share of all other paths.
+        parts: how its score divides among the model's parts.
+        rank, score: None where it was not reached.
     """
 
     entity: str
     graph: Graph
-    evidence: tuple[Fact, ...]
-    paths: tuple[Path, ...]
+    paths: tuple[Path, ...] = ()
+    counted: tuple[Path, ...] = ()
+    reasons: tuple[tuple[Reason, tuple[int, ...]], ...] = ()
+    rest: float = 0.0
+    parts: tuple[PartShare, ...] = ()
+    rank: int | None = None
+    score: float | None = None
 
 
-def document(
-    question: dict[str, str],
-    model: str,
-    answers: Sequence[dict[str, Any]],
-    candidates: Sequence[Candidate],
-    notes: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The picture's document, in plain values; the first candidate is the one shown first.
+@dataclass(frozen=True)
+class About:
+    """What stands around the picture.
+
+    Attributes:
+        model: its name.
+        answers: the forecast's, as plain values.
+        notes: what a reader should know.
+        answer: the candidate shown first; the first one unless given.
+        verdict: one sentence that says it all.
+        dataset: its name.
+        known_before: only what happened before was read.
+        labels: what names stand for.
+        sources: what the dataset's source says of facts beside themselves.
+    """
+
+    model: str
+    answers: Sequence[dict[str, Any]] = ()
+    notes: Sequence[str] = ()
+    answer: str | None = None
+    verdict: str = ""
+    dataset: str = ""
+    known_before: str = ""
+    labels: Mapping[str, str] | None = None
+    sources: Mapping[Names, Mapping[str, str]] | None = None
+
+
+def document(question: dict[str, str], candidates: Sequence[Candidate], about: About) -> dict[str, Any]:
+    """The picture's document, in plain values.
 
     Columns instead of rows, and names by their place in `names`: a document is a few dozen kilobytes.
     """
-    if not any(one.graph.nodes for one in candidates):
-        candidates = _stars(question, candidates)
+    candidates = _with_counted(question, candidates)
     graph = candidates[0].graph if candidates else Graph((_asked(question),))
     rows = _shown(graph)
     nodes = [0, *sorted({end for row in rows for end in (graph.edges[row].source, graph.edges[row].target)} - {0})]
@@ -53,27 +84,26 @@ def document(
     names, facts, fact_of = _Table(), _Table(), []
     for row in rows:
         edge = graph.edges[row]
-        fact = (edge.subject, edge.relation, edge.object, edge.time)
-        fact_of.append(facts[(*(names[str(name)] for name in fact), edge.sentence)] if edge.sentence else -1)
-    return {
+        fact = tuple(names[name] for name in _names(edge))
+        fact_of.append(facts[(*fact, edge.sentence)] if edge.sentence else -1)
+    columns = ("subject", "relation", "object", "time", "sentence")
+    told = list(zip(*facts, strict=True)) if len(facts) else [()] * len(columns)
+    body: dict[str, Any] = {
         "format": FORMAT,
         "query": question,
-        "model": model,
-        "notes": list(notes),
-        "answers": list(answers),
-        "answer": candidates[0].entity if candidates else None,
+        "model": about.model,
+        "notes": list(about.notes),
+        "answers": list(about.answers),
+        "answer": about.answer or (candidates[0].entity if candidates else None),
         "steps": len(graph.nodes[0].attention) - 1,
         "unseen": sum(bool(edge.sentence) for edge in graph.edges) - sum(fact >= 0 for fact in fact_of),
+        "pruned": _pruned(graph),
         "nodes": {
             "entity": [names[graph.nodes[node].entity] for node in nodes],
             "time": [names[graph.nodes[node].time] for node in nodes],
             "attention": [[_short(one) for one in graph.nodes[node].attention] for node in nodes],
         },
-        "facts": dict(
-            zip(("subject", "relation", "object", "time", "sentence"), map(list, zip(*facts, strict=True)), strict=True)
-            if len(facts)
-            else ((name, []) for name in ("subject", "relation", "object", "time", "sentence"))
-        ),
+        "facts": {name: list(column) for name, column in zip(columns, told, strict=True)},
         "edges": {
             "source": [place[graph.edges[row].source] for row in rows],
             "target": [place[graph.edges[row].target] for row in rows],
@@ -82,16 +112,41 @@ def document(
             "contribution": [_short(graph.edges[row].contribution) for row in rows],
             "kept": [int(graph.edges[row].kept) for row in rows],
         },
-        "candidates": [
+        "candidates": [_packed(one, rows, new_row) for one in candidates],
+    }
+    known = {(*(names[name] for name in fact),): found for fact, found in (about.sources or {}).items()}
+    sources = {str(row): dict(known[fact[:4]]) for row, fact in enumerate(facts) if fact[:4] in known}
+    extra = {
+        "verdict": about.verdict,
+        "dataset": about.dataset,
+        "known_before": about.known_before,
+        "labels": dict(about.labels or {}),
+        "sources": sources,
+    }
+    return body | {name: value for name, value in extra.items() if value} | {"names": list(names)}
+
+
+def _packed(one: Candidate, rows: Sequence[int], new_row: Mapping[int, int]) -> dict[str, Any]:
+    carried = [row for row in rows if one.graph.edges[row].share > 0]
+    return {
+        "entity": one.entity,
+        "rank": one.rank,
+        "score": one.score,
+        "edge": [new_row[row] for row in carried],
+        "share": [_short(one.graph.edges[row].share) for row in carried],
+        "paths": [{"share": _short(path.share), "sentence": path.sentence} for path in one.paths],
+        "reasons": [
             {
-                "entity": one.entity,
-                "edge": [new_row[row] for row in rows if one.graph.edges[row].share > 0],
-                "share": [_short(one.graph.edges[row].share) for row in rows if one.graph.edges[row].share > 0],
-                "paths": [{"share": _short(path.share), "sentence": path.sentence} for path in one.paths],
+                "share": _short(reason.share),
+                "sentence": reason.sentence,
+                "part": reason.part,
+                "times": reason.times,
+                "edges": [new_row[row] for row in edges if row in new_row],
             }
-            for one in candidates
+            for reason, edges in one.reasons
         ],
-        "names": list(names),
+        "rest": _short(one.rest),
+        "parts": [{"name": part.name, "share": _short(part.share)} for part in one.parts],
     }
 
 
@@ -123,44 +178,75 @@ def _shown(graph: Graph) -> list[int]:
     return sorted([*kept, *pruned[:MOST_PRUNED]])
 
 
+def _names(edge: Edge) -> Names:
+    return str(edge.subject), str(edge.relation), str(edge.object), str(edge.time)
+
+
+def _pruned(graph: Graph) -> int:
+    """How many facts were looked at and never kept."""
+    kept = {_names(edge) for edge in graph.edges if edge.kept}
+    return len({_names(edge) for edge in graph.edges if edge.sentence} - kept)
+
+
 def _asked(question: dict[str, str]) -> Node:
     known = question["object"] if question["subject"] == "?" else question["subject"]
     return Node(0, known, question["time"], 0, (1.0, 0.0), True)
 
 
-def _stars(question: dict[str, str], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Graphs for a model that has none: every fact it counted leads from the question straight to its candidate."""
-    root = _asked(question)
-    rows = [(one, fact) for one in candidates for fact in one.evidence[:MOST_COUNTED]]
-    place = {(one.entity, fact.time): 0 for one, fact in rows}
-    place = {key: id for id, key in enumerate(place, start=1)}
-    total = dict.fromkeys(place, 0.0)
-    scale = sum(fact.share for _, fact in rows) or 1.0
-    for one, fact in rows:
-        total[one.entity, fact.time] += fact.share / scale
-    nodes = (root, *(Node(id, *key, 1, (0.0, total[key]), True) for key, id in place.items()))
-    edges = tuple(
-        Edge(
-            source=0,
-            target=place[one.entity, fact.time],
-            subject=fact.subject,
-            relation=fact.relation,
-            object=fact.object,
-            time=fact.time,
-            step=1,
-            attention=fact.share / scale,
-            contribution=fact.share / scale,
-            share=0.0,
-            kept=True,
-            sentence=fact.sentence,
+def _with_counted(question: dict[str, str], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates with the facts drawn that no graph led to: those of the question's own entity as ways from the
+    question, those of others between the two they are about."""
+    counted = [(one, path) for one in candidates for path in one.counted[:MOST_COUNTED]]
+    if not counted:
+        return [one if one.graph.nodes else replace(one, graph=Graph((_asked(question),))) for one in candidates]
+    base = next((one.graph for one in candidates if one.graph.nodes), Graph((_asked(question),)))
+    steps, known = len(base.nodes[0].attention) - 1, base.nodes[0].entity
+    nodes = {(node.entity, node.time): node for node in base.nodes}
+    scale = sum(path.share for _, path in counted)
+
+    def node(entity: str, time: str, share: float) -> int:
+        had = nodes.get((entity, time)) or Node(len(nodes), entity, time, 1, (0.0,) * (steps + 1), True)
+        attention = (*had.attention[:-1], had.attention[-1] + share / scale)
+        nodes[entity, time] = replace(had, attention=attention, kept=True)
+        return had.id
+
+    edges: list[Edge] = []
+    for one, path in counted:
+        (fact,) = path.facts
+        other = fact.object if fact.subject == one.entity else fact.subject
+        source = 0 if known in (fact.subject, fact.object) else node(other, fact.time, 0.0)
+        edges.append(
+            Edge(
+                source=source,
+                target=node(one.entity, fact.time, path.share),
+                subject=fact.subject,
+                relation=fact.relation,
+                object=fact.object,
+                time=fact.time,
+                step=1,
+                attention=path.share / scale,
+                contribution=path.share / scale,
+                share=0.0,
+                kept=True,
+                sentence=fact.sentence,
+            )
         )
-        for one, fact in rows
-    )
-    shared = [
-        tuple(
-            replace(edge, share=fact.share if whose is one else 0.0)
-            for edge, (whose, fact) in zip(edges, rows, strict=True)
+    drawn = tuple(nodes.values())
+    made = []
+    for one in candidates:
+        mine = one.graph.edges or tuple(replace(edge, share=0.0) for edge in base.edges)
+        own = tuple(
+            replace(edge, share=path.share if whose is one else 0.0)
+            for edge, (whose, path) in zip(edges, counted, strict=True)
         )
-        for one in candidates
-    ]
-    return [replace(one, graph=Graph(nodes, mine)) for one, mine in zip(candidates, shared, strict=True)]
+        row_of = {
+            (path.part, _names(edge)): len(mine) + row
+            for row, (edge, (whose, path)) in enumerate(zip(edges, counted, strict=True))
+            if whose is one
+        }
+        reasons = tuple(
+            (reason, (*rows, *(row_of[reason.part, fact] for fact in reason.facts if (reason.part, fact) in row_of)))
+            for reason, rows in one.reasons
+        )
+        made.append(replace(one, graph=Graph(drawn, (*mine, *own)), reasons=reasons))
+    return made

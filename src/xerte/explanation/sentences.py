@@ -232,7 +232,7 @@ def when(time: str, dated: bool = True) -> str:
 
 def sentence(clause: str, moment: str) -> str:
     """ "On 2014-11-09, …." """
-    return f"{moment[0].upper()}{moment[1:]}, {_ended(clause)}"
+    return f"{moment[0].upper()}{moment[1:]}, {ended(clause)}"
 
 
 def story(clauses: Sequence[tuple[str, str]]) -> str:
@@ -240,11 +240,11 @@ def story(clauses: Sequence[tuple[str, str]]) -> str:
     if len(clauses) == 1:
         return sentence(*clauses[0])
     openings = ["First", *["Then"] * (len(clauses) - 2), "Later"]
-    told = (f"{word}, {moment}, {_ended(clause)}" for word, (clause, moment) in zip(openings, clauses, strict=True))
+    told = (f"{word}, {moment}, {ended(clause)}" for word, (clause, moment) in zip(openings, clauses, strict=True))
     return " ".join(told)
 
 
-def _ended(clause: str) -> str:
+def ended(clause: str) -> str:
     """With a full stop, unless a name like "Leixões S.C." brings its own."""
     return clause if clause.endswith(".") else clause + "."
 

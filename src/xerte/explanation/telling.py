@@ -24,10 +24,15 @@ class Telling:
         self.dataset, self.teller = dataset, teller
         self.dated = dataset.calendar.tick is not Tick.STEP
         self.date = cache(dataset.calendar.format)
-        self.names, self.clause = cache(self._names), cache(self._clause)
+        self.row, self.names, self.clause = cache(self._row), cache(self._names), cache(self._clause)
+
+    def _row(self, fact: int) -> tuple[int, int, int, int]:
+        """(subject, relation, object, time) in ids."""
+        subject, relation, object, time = (int(column[fact]) for column in self.dataset.facts.columns())
+        return subject, relation, object, time
 
     def _names(self, fact: int) -> Names:
-        subject, relation, object, time = (int(column[fact]) for column in self.dataset.facts.columns())
+        subject, relation, object, time = self.row(fact)
         entities = self.dataset.entities
         return entities[subject], self.dataset.relations[relation], entities[object], self.date(time)
 

@@ -78,6 +78,8 @@ class Path(Body):
     sentence: str
     facts: list[Fact]
     """Earliest first."""
+    part: str = "graph"
+    """Of the score, which the path comes from."""
 
 
 class Node(Body):
@@ -121,6 +123,25 @@ class Graph(Body):
     edges: list[Edge]
 
 
+class PartShare(Body):
+    """How much of the score one part of the model brought."""
+
+    name: str
+    share: float
+
+
+class Reason(Body):
+    """Paths that differ by their dates only."""
+
+    share: float
+    """Of the answer's score."""
+    sentence: str
+    part: str
+    """Of the score."""
+    times: int
+    """How many paths there are."""
+
+
 class Explanation(Answered):
     """What spoke for one answer."""
 
@@ -138,6 +159,16 @@ class Explanation(Answered):
     paths: list[Path]
     """Best first."""
     graph: Graph
+    rank: int | None = None
+    """The answer's place, from 1; null where it was not reached."""
+    rest: float = 0.0
+    """The share of all other paths."""
+    parts: list[PartShare] = Field(default_factory=list)
+    """How the score divides among the parts of the model's sum."""
+    reasons: list[Reason] = Field(default_factory=list)
+    """The paths in few words: what differs by its dates only is one. With what is left their shares sum to 1."""
+    verdict: str = ""
+    """One sentence that says it all."""
     original: list[Answer] | None = None
     """The answers without the facts that were hidden or supposed; only there where some were."""
     changes: list[Change] | None = None

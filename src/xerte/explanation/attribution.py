@@ -1,0 +1,121 @@
+"""What an answer's score came from: the parts of the model's sum and, within each part, facts and chains of facts."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import torch
+
+from xerte.explanation.named import Fact, PartShare, Path
+from xerte.explanation.sentences import story
+from xerte.explanation.telling import Telling
+from xerte.explanation.witness import Chain, Witness
+from xerte.forecaster import Part, Scores
+from xerte.segment import segment_sum
+
+MOST_FACTS = 100
+"""How many facts of a part without an inference graph are named: a prior counts every fact of its relation a little."""
+
+
+class Attribution:
+    """Divides one candidate's score among parts, facts and paths; the shares are those of the sum of parts.
+
+    Args:
+        scores: the forecast.
+        row: of the question.
+        answer: the candidate's id.
+        telling: facts in words.
+    """
+
+    def __init__(self, scores: Scores, row: int, answer: int, telling: Telling) -> None:
+        self._scores, self._row, self._answer, self._telling = scores, row, answer, telling
+        self.reached = bool(scores.reached[row, answer])
+        self._total = float(scores.sum[row, answer]) if self.reached else 0.0
+
+    @property
+    def score(self) -> float | None:
+        """The candidate's score; None where it was not reached."""
+        return float(self._scores.scores[self._row, self._answer]) if self.reached else None
+
+    @property
+    def rank(self) -> int | None:
+        """The candidate's place, from 1 on, ties in the order of ids; None where it was not reached."""
+        if not self.reached:
+            return None
+        score, reached = self._scores.scores[self._row], self._scores.reached[self._row]
+        mine, ids = score[self._answer], torch.arange(len(score), device=score.device)
+        before = reached & ((score > mine) | ((score == mine) & (ids < self._answer)))
+        return 1 + int(before.sum())
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """Reads the inference graph, where a part has one."""
+        graph = self._scores.graph
+        return None if graph is None else Witness(graph, self._row, self._answer, self._telling)
+
+    @property
+    def explained(self) -> bool:
+        """Whether any part can name its facts."""
+        return any(part.evidence or part.growth for part in self._scores.parts)
+
+    @cached_property
+    def all_named(self) -> bool:
+        """Whether `evidence` leaves no fact out."""
+        counted = (part for part in self._scores.parts if part.evidence and not part.growth and self._share(part) > 0)
+        return all(len(part.evidence(self._row, self._answer).fact) <= MOST_FACTS for part in counted if part.evidence)
+
+    def _share(self, part: Part) -> float:
+        return float(part.weight[self._row, self._answer]) / self._total if self._total else 0.0
+
+    def parts(self) -> tuple[PartShare, ...]:
+        """How the score divides among the parts that brought any, largest first."""
+        found = [PartShare(part.name, share) for part in self._scores.parts if (share := self._share(part)) > 0]
+        return tuple(sorted(found, key=lambda one: -one.share))
+
+    @cached_property
+    def evidence(self) -> tuple[Fact, ...]:
+        """Every fact that carried some of the score, heaviest first, once, with its shares of all parts."""
+        named = []
+        for part in self._scores.parts:
+            if part.evidence is not None and self._share(part) > 0:
+                found, most = part.evidence(self._row, self._answer), None if part.growth else MOST_FACTS
+                named.append((found.fact[:most], found.weight[:most].double()))
+        if not named:
+            return ()
+        fact, weight = (torch.cat(column) for column in zip(*named, strict=True))
+        fact, place = torch.unique(fact, return_inverse=True)
+        share = segment_sum(weight, place, len(fact)) / self._total
+        order = torch.argsort(share, descending=True, stable=True)
+        pairs = zip(fact[order].tolist(), share[order].tolist(), strict=True)
+        return tuple(self._telling.fact(one, value) for one, value in pairs)
+
+    def chains(self, most: int | None) -> Iterator[tuple[str, Chain]]:
+        """(part, chain), part by part; of a part without a graph every fact is a chain of its own.
+
+        Args:
+            most: how many to look for in a graph.
+        """
+        for part in self._scores.parts:
+            share = self._share(part)
+            if share <= 0:
+                continue
+            if part.growth is not None and self.witness is not None:
+                for chain in self.witness.chains(most):
+                    yield part.name, chain._replace(share=share * chain.share)
+            elif part.evidence is not None:
+                found = part.evidence(self._row, self._answer)
+                for fact, weight in zip(found.fact.tolist(), found.weight.tolist(), strict=True):
+                    yield part.name, Chain((fact,), weight / self._total)
+
+    def paths(self, most: int | None) -> tuple[tuple[Path, ...], float]:
+        """The best paths, and the share of all others. A path's facts have the shares they have as evidence."""
+        chains = sorted(self.chains(most), key=lambda one: -one[1].share)[:most]
+        share = {(fact.subject, fact.relation, fact.object, fact.time): fact.share for fact in self.evidence}
+        telling, paths = self._telling, []
+        for part, chain in chains:
+            facts = tuple(telling.fact(fact, share.get(telling.names(fact), chain.share)) for fact in chain.facts)
+            clauses = [(telling.clause(fact), telling.moment(fact)) for fact in chain.facts]
+            paths.append(Path(facts, chain.share, story(clauses) if clauses else STAYED, part))
+        return tuple(paths), max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0
+
+
+STAYED = "No fact: the attention stayed where the question started."
