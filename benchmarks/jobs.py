@@ -216,9 +216,7 @@ def _load_and_index(bench: Bench) -> Timing:
 def _index_twin(data: Dataset) -> Twin:
     part = data.facts[: min(len(data.facts), 5000)]
     facts = _rows(part)
-    return Twin(
-        lambda: twins.adjacency(facts, data.num_relations), len(facts), "a list of edges per entity, sorted twice"
-    )
+    return Twin(lambda: twins.adjacency(facts), len(facts), "a list of edges per entity, sorted twice")
 
 
 # The method

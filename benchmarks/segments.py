@@ -26,7 +26,6 @@ from xerte.api.model import Model
 from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
 from xerte.files import read_json, write_json
-from xerte.forecaster import Queries
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.model import XERTE
 from xerte.nn.propagation import Aggregation, entity_scores
@@ -125,8 +124,7 @@ def compare(model: Model, questions: int, command: str, budget: float = 4.0) -> 
     net = model.forecaster
     if not isinstance(net, XERTE):
         raise InputError(f"{model.name} has no inference graphs: name the folder of a trained xERTE")
-    facts = both_directions(model.dataset.split(Split.TEST), model.dataset.relations)
-    queries = Queries.of(facts).to(model.device)[:questions]
+    queries = both_directions(model.dataset.split(Split.TEST))[0].to(model.device)[:questions]
     with torch.no_grad():
         jobs = jobs_of(net.infer(model.history, queries, net.seed), len(queries))
     operations = tuple(_compared(job, model.device, budget) for job in jobs)

@@ -9,7 +9,7 @@ def directed(facts: Iterable[Fact], num_relations: int) -> list[Fact]:
     """Every fact and its reciprocal."""
     both = []
     for s, p, o, t in facts:
-        both += [(s, p, o, t), (o, p + num_relations, s, t)]
+        both += [(s, 2 * p, o, t), (o, 2 * p + 1, s, t)]
     return both
 
 

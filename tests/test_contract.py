@@ -103,7 +103,7 @@ def index(dataset: Dataset, facts: Facts | None = None) -> TemporalIndex:
 def asked(dataset: Dataset, count: int = 12) -> Queries:
     """Questions spread over the whole of the dataset, of both directions."""
     rows = np.linspace(0, len(dataset.facts) - 1, count).astype(np.int64)
-    return Queries.of(both_directions(dataset.facts[rows], dataset.relations))
+    return both_directions(dataset.facts[rows])[0]
 
 
 def assert_same(one: Scores, other: Scores) -> None:
@@ -314,8 +314,7 @@ def test_a_gpu_answers_as_a_cpu_does(name: str, small: Dataset) -> None:
 
 def training_batch(dataset: Dataset) -> tuple[Queries, Tensor]:
     train = dataset.split(Split.TRAIN)
-    facts = both_directions(train[np.arange(len(train) // 2, len(train))], dataset.relations)
-    return Queries.of(facts), torch.from_numpy(facts.object.astype(np.int64))
+    return both_directions(train[np.arange(len(train) // 2, len(train))])
 
 
 def forecast(model: Any, history: TemporalIndex, queries: Queries) -> Scores:

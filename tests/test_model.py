@@ -256,11 +256,12 @@ def test_scores_are_shares(self_loop: bool) -> None:
 
 
 def test_parameters_are_as_many_as_the_method_names() -> None:
-    """Per step W_sub and W_obj (4d × 4d); a dense layer behind all steps but the last; 2R + 1 relations."""
+    """Per step W_sub and W_obj (4d × 4d); a dense layer behind all but the last; 2R directions, the self-loop."""
     model = XERTE(settings_with(steps=3), E, R)
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     assert shapes == {
-        "relation": (2 * R + 1, 5),
+        "relation": (2 * R, 5),
+        "self_loop": (1, 5),
         "encoding.entity": (E, 3),
         "encoding.time.frequency": (4,),
         "encoding.time.phase": (4,),

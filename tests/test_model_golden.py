@@ -27,15 +27,20 @@ def one_dimensional(
     object_rows: list[Row],
     **switches: object,
 ) -> XERTE:
-    """A model of vectors of length 1 without time: h⁰ is the entity's number, dense layers change nothing."""
+    """A model of vectors of length 1 without time: h⁰ is the entity's number, dense layers change nothing.
+
+    `relation` gives the R relations' numbers, then those of their reciprocals, then the self-loop's.
+    """
+    R = (len(relation) - 1) // 2
     given = {"dims": (1, 1, 1, 1), "static_dim": 1, "time_dim": 0, "sampling": "last", "self_loop": False}
     settings = settings_of(**(given | switches))
-    model = XERTE(settings, len(entity), (len(relation) - 1) // 2).double()
+    model = XERTE(settings, len(entity), R).double()
     with torch.no_grad():
         model.encoding.entity.copy_(torch.tensor(entity)[:, None])
         model.encoding.project.weight.fill_(1)
         model.encoding.project.bias.fill_(0)
-        model.relation.copy_(torch.tensor(relation)[:, None])
+        model.relation.copy_(torch.tensor([*zip(relation[:R], relation[R:-1], strict=True)]).view(-1, 1))
+        model.self_loop.fill_(relation[-1])
         for layer in model.layers:
             assert isinstance(layer, Layer)
             layer.attention.W_sub.copy_(torch.tensor(subject_rows))
@@ -118,7 +123,7 @@ OBJECT_ROWS: list[Row] = [(1, 0, 0, 0), (0, 1, 0, 0), (1, 0, 0, 0), (1, 0, 0, 0)
         ({"aggregation": "mean"}, {1: 17 / 160, 2: 63 / 160}),
         ({"k": 3}, {1: 16 / 79, 2: 63 / 79}),
         ({"k": 1}, {2: 1}),
-        # The self-loop has relation 6 with p = -2: e = 1 · (1 - 2 + 1) - 2 ln2, so 1/4 on top of 80.
+        # The self-loop has p = -2: e = 1 · (1 - 2 + 1) - 2 ln2, so 1/4 on top of 80.
         ({"self_loop": True}, {0: 1 / 321, 1: 68 / 321, 2: 252 / 321}),
         # As written, all sampled edges carry attention. K = 2 keeps (e2, t0) and (e1, t1), to which no pruned edge
         # leads here: 54 and 16 of 70.

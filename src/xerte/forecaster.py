@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import torch
 from torch import Tensor, nn
 
+from xerte.data.directions import forward
 from xerte.data.facts import Facts
 from xerte.graph.evidence import Evidence as Evidence
 from xerte.precision import products
@@ -33,7 +34,7 @@ class Queries:
 
     Attributes:
         subject: entity ids.
-        relation: direction ids; 2p + 1 is the reciprocal of 2p.
+        relation: directions (see `data.directions`).
         known_before: only facts with t' < known_before may be read.
         asked_from, asked_until: the question is about [asked_from, asked_until); a question about one time t has
             [t, t + 1).
@@ -59,7 +60,7 @@ class Queries:
     def of(facts: Facts) -> "Queries":
         """The questions (s, p, ?, t) whose answers are these facts' objects."""
         subject, relation, _, time = (torch.from_numpy(column.astype("int64")) for column in facts.columns())
-        return Queries.at(subject, relation, time)
+        return Queries.at(subject, forward(relation), time)
 
     @property
     def time(self) -> Tensor:

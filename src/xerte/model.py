@@ -54,7 +54,8 @@ class XERTE(Learner):
         self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
         s, dims = settings, settings.dims[: settings.steps]
         self.encoding = NodeEncoding(num_entities, s.static_dim, s.time_dim, dims[0], s.diachronic, s.time_factor)
-        self.relation = nn.Parameter(xavier_normal(torch.empty(2 * num_relations + 1, dims[0])))
+        relation, loop = torch.split(xavier_normal(torch.empty(2 * num_relations + 1, dims[0])), [2 * num_relations, 1])
+        self.relation, self.self_loop = nn.Parameter(relation.clone()), nn.Parameter(loop.clone())
         # The last step's update would feed nothing, so it has no dense layer.
         self.layers = nn.ModuleList([Layer(dim, after) for dim, after in zip(dims, (*dims[1:], None), strict=True)])
         self.register_buffer("offered", self._offered(), persistent=False)
@@ -181,7 +182,8 @@ class XERTE(Learner):
         made_of = weights, precision.now(self.relation.device)
         if not learning and self._kept is not None and self._kept[0] == made_of:
             return self._kept[1]
-        made = prepare(self.encoding, self._layers(), self.relation, self.settings.relation_activation, not learning)
+        relation = torch.cat([self.relation, self.self_loop])
+        made = prepare(self.encoding, self._layers(), relation, self.settings.relation_activation, not learning)
         self._kept = None if learning else (made_of, made)
         return made
 
@@ -214,7 +216,7 @@ class XERTE(Learner):
         fixed: bool,
     ) -> Sampled:
         """The prior edges of every attended node, its self-loop behind them."""
-        (num_queries, num_sources), num_relations = attended.shape, self.num_relations
+        num_queries, num_sources = attended.shape
         entity, time = (torch.where(live, column, 0) for column in slots.at(attended))
         row = None if fixed else torch.nonzero(live.flatten())[:, 0]
 
@@ -236,7 +238,7 @@ class XERTE(Learner):
         columns = [position, *(torch.where(there, c.view_as(there), 0) for c in (relation, object, when)), there]
         if self.settings.self_loop:
             nowhere = torch.full_like(entity, -1)
-            loop = (nowhere, torch.full_like(entity, 2 * num_relations), entity, time, live)
+            loop = (nowhere, torch.full_like(entity, len(self.relation)), entity, time, live)
             columns = [torch.cat([c, own.view(-1, 1)], dim=1) for c, own in zip(columns, loop, strict=True)]
         return Sampled(*(column.view(num_queries, num_sources * column.shape[1]) for column in columns))
 

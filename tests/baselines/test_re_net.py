@@ -127,7 +127,7 @@ def test_snapshots_by_hand() -> None:
         (2, 0),
     ]
     assert snapshots.node_edge.tolist() == [0, 1, 3, 5, 6]
-    assert snapshots.edge_relation.tolist() == [2, 0, 1, 2, 3, 0]
+    assert snapshots.edge_relation.tolist() == [1, 0, 2, 1, 3, 0]
     assert snapshots.edge_source.tolist() == [3, 2, 2, 1, 1, 0]
     row, node = snapshots.nodes(torch.tensor([1, 0]))
     assert (row.tolist(), node.tolist()) == ([0, 0, 1, 1], [1, 2, 0, 3])
@@ -359,11 +359,11 @@ def test_imagined_facts_are_the_likeliest_and_build_on_each_other() -> None:
         subjects = sorted(range(E), key=lambda s: -float(of_subject[s]))[:3]
         pairs = []
         for s in subjects:
-            of_relation = torch.tensor(twin(re_net, facts, (s, 0, time))[1][:R]).softmax(0)
+            of_relation = torch.tensor(twin(re_net, facts, (s, 0, time))[1][::2]).softmax(0)
             pairs += [(float(of_subject[s] * of_relation[p]), s, p) for p in range(R)]
         candidates = []
         for probability, s, p in sorted(pairs, reverse=True)[:3]:
-            of_object = torch.tensor(twin(re_net, facts, (s, p, time))[0]).softmax(0)
+            of_object = torch.tensor(twin(re_net, facts, (s, 2 * p, time))[0]).softmax(0)
             candidates += [(probability * float(of_object[o]), (s, p, o, time)) for o in range(E)]
         best = [fact for _, fact in sorted(candidates, reverse=True)[:3]]
         assert {fact for fact in told if fact[3] == time} == set(best)

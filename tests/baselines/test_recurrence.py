@@ -85,14 +85,14 @@ def test_a_fact_weighs_the_same_to_the_last_bit_wherever_it_stands() -> None:
     # One question per fact age 1 … 999, each with a single recurrence, asked in companies of every size up to 40:
     # wide and narrow lanes of the processor must agree, or a tie would be split by who else is asked about.
     history = TemporalIndex.build(Facts.of([(0, relation, 1, 0) for relation in range(7)]), 2, 7)
-    forecaster = Recurrence((*DECAYS, *DECAYS), 3)
+    forecaster = Recurrence(tuple(decay for decay in DECAYS for _ in range(2)), 3)
     for relation, decay in enumerate(DECAYS):
-        whole = forecaster.forecast(history, ask(*((0, relation, time) for time in range(1, 1000)))).scores[:, 1]
+        whole = forecaster.forecast(history, ask(*((0, 2 * relation, time) for time in range(1, 1000)))).scores[:, 1]
         expected = torch.tensor([FALLBACK + (time / 3) ** -decay for time in range(1, 1000)], dtype=torch.float64)
         assert torch.allclose(whole, expected, rtol=1e-14, atol=0)
         first = 1
         for size in range(1, 41):
-            some = forecaster.forecast(history, ask(*((0, relation, time) for time in range(first, first + size))))
+            some = forecaster.forecast(history, ask(*((0, 2 * relation, time) for time in range(first, first + size))))
             assert torch.equal(some.scores[:, 1], whole[first - 1 : first - 1 + size]), (decay, first, size)
             first += size
 

@@ -278,10 +278,10 @@ def test_stages_are_timed_and_the_model_is_left_as_it_was() -> None:
 
 def test_the_loop_of_the_index_sorts_every_entity() -> None:
     facts = [(0, 0, 1, 5), (1, 1, 0, 3), (2, 0, 2, 4)]
-    assert twins.adjacency(facts, 2) == {
+    assert twins.adjacency(facts) == {
         0: [(3, 3, 1), (5, 0, 1)],
-        1: [(3, 1, 0), (5, 2, 0)],
-        2: [(4, 0, 2), (4, 2, 2)],
+        1: [(3, 2, 0), (5, 1, 0)],
+        2: [(4, 0, 2), (4, 1, 2)],
     }
 
 

@@ -1,12 +1,17 @@
 """Names, texts, facts and the dataset that holds them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
+from xerte.data.directions import forward, is_reciprocal, opposite, reciprocal, relation_of
 from xerte.data.facts import Facts
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
@@ -87,28 +92,35 @@ def test_a_fingerprint_tells_names_and_order_apart() -> None:
 
 def test_every_relation_has_a_reciprocal_with_a_readable_name() -> None:
     assert len(ACTIONS) == 2
-    assert [ACTIONS[id] for id in range(4)] == [
+    assert [ACTIONS.direction_name(direction) for direction in range(4)] == [
         "Make a visit",
-        "Accuse",
         "inverse of Make a visit",
+        "Accuse",
         "inverse of Accuse",
     ]
-    assert list(ACTIONS) == ["Make a visit", "Accuse"], "walking through it meets the relations themselves"
-    assert [ACTIONS.id(ACTIONS[id]) for id in range(4)] == [0, 1, 2, 3]
-    both = np.arange(4, dtype=np.int32)
-    assert ACTIONS.reciprocal(both).tolist() == [2, 3, 0, 1]
-    assert ACTIONS.reciprocal(both).dtype == np.int32
-    for beyond in (-1, 4):
-        with pytest.raises(IndexError):
-            ACTIONS[beyond]
+    assert list(ACTIONS) == ["Make a visit", "Accuse"]
+    assert [ACTIONS.direction(ACTIONS.direction_name(direction)) for direction in range(4)] == [0, 1, 2, 3]
+    with pytest.raises(IndexError):
+        ACTIONS.direction_name(4)
     with pytest.raises(UnknownNameError, match="did you mean Accuse"):
-        ACTIONS.id("inverse of Acuse")
+        ACTIONS.direction("inverse of Acuse")
+
+
+@pytest.mark.parametrize("made", [int, lambda n: np.array([n], np.int32), lambda n: torch.tensor([n])])
+def test_directions_of_numbers_arrays_and_tensors(made: Callable[[int], Any]) -> None:
+    """Relation 3 is told as 6 and, from the other side, as 7."""
+    assert forward(made(3)) == 6
+    assert reciprocal(made(3)) == 7
+    for direction, other in ((6, 7), (7, 6)):
+        assert opposite(made(direction)) == other
+        assert relation_of(made(direction)) == 3
+        assert is_reciprocal(made(direction)) == (direction == 7)
 
 
 def test_a_relation_may_itself_be_called_inverse() -> None:
     relations = Relations.of(["inverse of help", "help"])
-    assert relations.id("inverse of help") == 0
-    assert relations.id("inverse of inverse of help") == 2
+    assert relations.direction("inverse of help") == 0
+    assert relations.direction("inverse of inverse of help") == 1
 
 
 def test_facts_are_four_int32_columns_of_one_length() -> None:

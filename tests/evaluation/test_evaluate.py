@@ -134,7 +134,7 @@ def test_evaluation_equals_its_slow_twin(facts: list[reference.Fact], seed: int,
         assert result.seen[i] == (s in train and o in train)
         assert result.recurring[i] == any((s, p, o) == f[:3] and f[3] < t for f in reference.directed(facts, 2))
         assert (result.relation[i], result.answer[i]) == (p, o)
-        assert facts[int(result.fact[i])] == ((s, p, o, t) if i % 2 == 0 else (o, p - 2, s, t))
+        assert facts[int(result.fact[i])] == ((s, p // 2, o, t) if i % 2 == 0 else (o, p // 2, s, t))
 
 
 @settings(deadline=None)
@@ -173,8 +173,8 @@ def test_report() -> None:
     # Entities 4 and 5 are not in the training facts and no test triple happened before.
     assert set(report["groups"]) == {"unseen", "new", "object wanted", "subject wanted"}
     assert report["groups"]["subject wanted"]["queries"] == 2
-    assert report["interval"]["time-aware"]["mrr"]["low"] <= report["metrics"]["time-aware"]["mrr"]
-    assert {relation: metrics.queries for relation, metrics in result.by_relation().items()} == {1: 2, 3: 2}
+    assert report["interval"]["time-aware"]["mrr"]["low"] <= report["metrics"]["time-aware"]["mrr"] + 1e-9
+    assert {relation: metrics.queries for relation, metrics in result.by_relation().items()} == {2: 2, 3: 2}
     whole = sum(metrics.mrr * metrics.queries for metrics in result.by_relation().values()) / 4
     assert whole == pytest.approx(result.metrics().mrr)
 

@@ -27,8 +27,8 @@ def test_segments_are_sorted_tuples(
         columns, degree = sorted_segments(Facts.of(rows), np.arange(len(rows), dtype=np.int32), R, E, entities)
     finally:
         ordering._EDGES_AT_ONCE, ordering._FACTS_AT_ONCE = before
-    edges = [(s, t, p, o, number) for number, (s, p, o, t) in enumerate(rows)]
-    edges += [(o, t, p + R, s, number) for number, (s, p, o, t) in enumerate(rows)]
+    edges = [(s, t, 2 * p, o, number) for number, (s, p, o, t) in enumerate(rows)]
+    edges += [(o, t, 2 * p + 1, s, number) for number, (s, p, o, t) in enumerate(rows)]
     edges = sorted(edge for edge in edges if some is None or edge[0] in some)
     assert degree.tolist() == [sum(edge[0] == entity for edge in edges) for entity in range(E)]
     stored = zip(*(columns[name].tolist() for name in ("time", "relation", "object", "fact")), strict=True)

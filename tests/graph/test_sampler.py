@@ -150,14 +150,14 @@ def test_the_latest_edges_of_the_querys_relation_are_offered_too() -> None:
     index = TemporalIndex.build(Facts.of(facts), 10, 2)
     sampler = Sampler(Sampling.LAST, 2, same_relation=2)
     node = torch.tensor([0, 0, 0])
-    relation, time = torch.tensor([0, 1, 0]), torch.tensor([20, 20, 2])
+    relation, time = torch.tensor([0, 2, 0]), torch.tensor([20, 20, 2])
     position = sampler.sample(index, node, time, relation[:, None], node)
     assert position.shape == (3, 4)
     found = [index.edges(row[row >= 0]).object.tolist() for row in position]
     assert found == [[2, 3, 8, 9], [8, 9], [1, 2]]
     both = Sampler(Sampling.LAST, 1, same_relation=2, relations=2)
     assert both.width == 5
-    position = both.sample(index, node[:2], time[:2], torch.tensor([[1, 0], [1, 1]]), node[:2])
+    position = both.sample(index, node[:2], time[:2], torch.tensor([[2, 0], [2, 2]]), node[:2])
     found = [index.edges(row[row >= 0]).object.tolist() for row in position]
     assert found == [[2, 3, 8, 9], [8, 9]]  # what is named twice, or drawn too, is offered once
 

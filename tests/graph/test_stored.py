@@ -186,7 +186,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "no index": (shutil.rmtree, "there is no folder"),
     "other facts": (_rewrite_manifest(dataset="0" * 64), "was made for other facts"),
     "other files": (_rewrite_manifest(files={}), "lists other files"),
-    "another version": (_rewrite_manifest(version=2), "version 2"),
+    "another version": (_rewrite_manifest(version=1), "version 1"),
     "another format": (_rewrite_manifest(format="xerte dataset"), "describes something else"),
 }
 

@@ -187,7 +187,7 @@ def test_swapped_missing_and_renamed_files_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"format": "xerte state 2", "files": {}}', b"[" * 100_000,
+        b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"format": "xerte state 3", "files": {}}', b"[" * 100_000,
         b'{"format": "xerte state 1"}', b'{"format": "xerte state 1", "files": []}', b'{"a":' * 100_000,
         b'{"format": "xerte state 1", "files": {}, "n": ' + b"9" * 5000 + b"}", pickle.dumps({"format": FORMAT}),
         b" " * ((1 << 24) + 1),

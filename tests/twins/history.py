@@ -23,12 +23,12 @@ def read(path: Path, rows: int) -> list[tuple[int, int, int, str]]:
     return sorted(seen, key=lambda fact: fact[3])
 
 
-def adjacency(facts: list[tuple[int, int, int, int]], num_relations: int) -> dict[int, list[tuple[int, int, int]]]:
+def adjacency(facts: list[tuple[int, int, int, int]]) -> dict[int, list[tuple[int, int, int]]]:
     """Both orders of every entity's edges (time, relation, object), the second thrown away."""
     edges: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for s, p, o, t in facts:
-        edges[s].append((t, p, o))
-        edges[o].append((t, p + num_relations, s))
+        edges[s].append((t, 2 * p, o))
+        edges[o].append((t, 2 * p + 1, s))
     for entity in edges:
         edges[entity].sort()
         sorted(edges[entity], key=lambda edge: edge[1])

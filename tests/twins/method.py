@@ -131,7 +131,7 @@ def infer(model: XERTE, history: TemporalIndex, query: tuple[int, int, int], see
 
     hidden = {v_q: encode(model, e_q, clock(t_q))}
     initial = hidden[v_q]
-    relation = list(model.relation)
+    relation = [*model.relation, *model.self_loop]
     score = {v_q: torch.ones((), dtype=initial.dtype)}
     attended = [v_q]
     all_edges, all_kept, scores, margin = list[list[Edge]](), list[list[Edge]](), [score], 1.0

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from xerte.api.forecast import UNKNOWN, Answer, Asked, Question, is_many, named
 from xerte.data.dataset import Dataset
+from xerte.data.directions import opposite
 from xerte.errors import InputError
 from xerte.forecaster import Queries, Scores
 
@@ -30,14 +31,14 @@ def to_queries(dataset: Dataset, asked: Sequence[Question]) -> Queries:
     table = np.empty((3, len(asked)), np.int64)
     for place, question in enumerate(asked):
         try:
-            relation, time = dataset.relations.id(question.relation), dataset.calendar.parse(question.time)
+            relation, time = dataset.relations.direction(question.relation), dataset.calendar.parse(question.time)
             table[:, place] = dataset.entities.id(question.known), relation, time
         except InputError as error:
             if len(asked) == 1:
                 raise
             raise error.at(f"question {place + 1}") from None
     turned = np.array([question.subject == UNKNOWN for question in asked], bool)
-    table[1] = np.where(turned, dataset.relations.reciprocal(table[1].astype(np.int32)), table[1])
+    table[1] = np.where(turned, opposite(table[1]), table[1])
     subject, relation_id, tick = (torch.from_numpy(row.copy()) for row in table)
     return Queries.at(subject, relation_id, tick)
 

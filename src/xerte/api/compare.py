@@ -9,6 +9,7 @@ from xerte.api.datasets import load
 from xerte.api.forecast import UNKNOWN, Forecast, Question, Time, refuse_bad_top
 from xerte.api.model import Model
 from xerte.data.dataset import Dataset
+from xerte.data.directions import is_reciprocal, relation_of
 from xerte.errors import InputError
 
 
@@ -109,8 +110,9 @@ def _agreement(places: Iterable[Place]) -> float:
 def _truth(data: Dataset, question: Question) -> list[str]:
     """What the dataset's facts of that very time say."""
     facts, known = data.facts, data.entities.id(question.known)
-    asks_subject = (question.subject == UNKNOWN) != (data.relations.id(question.relation) >= data.num_relations)
-    relation = data.relations.id(question.relation) % data.num_relations
+    direction = data.relations.direction(question.relation)
+    asks_subject = (question.subject == UNKNOWN) != is_reciprocal(direction)
     given, wanted = (facts.object, facts.subject) if asks_subject else (facts.subject, facts.object)
-    rows = (given == known) & (facts.relation == relation) & (facts.time == data.calendar.parse(question.time))
+    rows = (given == known) & (facts.relation == relation_of(direction))
+    rows &= facts.time == data.calendar.parse(question.time)
     return sorted({data.entities[int(id)] for id in wanted[rows]})

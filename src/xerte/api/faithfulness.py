@@ -126,7 +126,7 @@ def faithfulness(
     relation = np.array([trial.relation for trial in trials])
     names = model.dataset.relations
     by_relation = {
-        names[int(one)]: Curves.of([trial for trial in trials if trial.relation == one], ks)
+        names.direction_name(int(one)): Curves.of([trial for trial in trials if trial.relation == one], ks)
         for one in sorted(set(relation.tolist()), key=lambda one: (-int((relation == one).sum()), one))
     }
     return Faithfulness(
@@ -148,12 +148,11 @@ class _Draw:
 
     def __init__(self, model: Model, split: Split, seed: int) -> None:
         self._model, self._rows = model, model.dataset.rows(split)
-        facts = both_directions(model.dataset.split(split), model.dataset.relations)
-        if not len(facts):
+        queries, answer = both_directions(model.dataset.split(split))
+        if not len(queries):
             raise InputError(f"the {split} split of {model.dataset.name} holds no facts: there is nothing to ask")
-        self._queries = Queries.of(facts).to(model.device)
-        self._answer = torch.from_numpy(facts.object.astype(np.int64)).to(model.device)
-        self._order = np.random.default_rng(seed).permutation(len(facts))
+        self._queries, self._answer = queries.to(model.device), answer.to(model.device)
+        self._order = np.random.default_rng(seed).permutation(len(queries))
         self._filters = Filters.of(model.dataset, model.device)
         if ask(model.forecaster, model.history, self._queries[:1]).graph is None:
             raise InputError(f"{model.name} leaves no inference graph to examine: name a trained xERTE model")

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from xerte.api.forecast import Question
 from xerte.data.dataset import Dataset
+from xerte.data.directions import relation_of
 from xerte.data.words import counted
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
@@ -30,7 +31,7 @@ class Notes:
         """The notes on each question."""
         data, calendar, last = self.dataset, self.dataset.calendar, self.dataset.last_time
         start, stop = self.history.prior(queries.subject, queries.known_before)
-        columns = ((stop - start), queries.relation, queries.time)
+        columns = ((stop - start), relation_of(queries.relation), queries.time)
         notes: list[tuple[str, ...]] = []
         for question, known, count, relation, time in zip(
             asked, self._seen(queries.subject, start, stop), *(column.tolist() for column in columns), strict=True
@@ -40,17 +41,13 @@ class Notes:
                 lines.append(f"no prior facts: nothing is known of {question.known} before {question.time}")
             if not known:
                 lines.append(f"{question.known} is in no training fact")
-            if not self._relations_seen[self._kind(relation)]:
-                lines.append(f"{data.relations[self._kind(relation)]} is in no training fact")
+            if not self._relations_seen[relation]:
+                lines.append(f"{data.relations[relation]} is in no training fact")
             if time > last + calendar.ticks_per_unit:
                 away = counted((time - last) // calendar.ticks_per_unit, calendar.unit.value)
                 lines.append(f"the history ends at {calendar.format(last)}, {away} before the question")
             notes.append(tuple(lines))
         return notes
-
-    def _kind(self, direction: int) -> int:
-        """The relation of a direction."""
-        return direction % self.dataset.num_relations
 
     @cached_property
     def _relations_seen(self) -> list[bool]:

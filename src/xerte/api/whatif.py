@@ -10,6 +10,7 @@ from xerte.api.explain import Explanation
 from xerte.api.forecast import Answer, Forecast, Question, Time, has_words, is_many, named, written
 from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
+from xerte.data.directions import is_reciprocal, relation_of
 from xerte.data.facts import Facts
 from xerte.errors import InputError
 from xerte.explanation.named import Fact
@@ -104,10 +105,14 @@ def _ids(dataset: Dataset, fact: FactInNames) -> tuple[int, int, int, int]:
         raise InputError(f"{fact!r} is not a fact: give (subject, relation, object, time)")
     subject, relation, object = (named(name, role) for name, role in zip(fact, _ROLES, strict=False))
     time = written(fact[3])
-    near, far, kind = dataset.entities.id(subject), dataset.entities.id(object), dataset.relations.id(relation)
-    if kind >= dataset.num_relations:
-        near, far, kind = far, near, kind - dataset.num_relations
-    return near, kind, far, dataset.calendar.parse(time)
+    near, far, direction = (
+        dataset.entities.id(subject),
+        dataset.entities.id(object),
+        dataset.relations.direction(relation),
+    )
+    if is_reciprocal(direction):
+        near, far = far, near
+    return near, relation_of(direction), far, dataset.calendar.parse(time)
 
 
 def _as_written(dataset: Dataset, fact: FactInNames) -> WrittenFact:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from xerte.data.directions import forward, reciprocal
 from xerte.data.facts import Facts
 from xerte.data.world import World
 from xerte.data.world.rules import LONGEST_DELAY, RELATION_ID, RELATIONS, RULES
@@ -122,13 +123,13 @@ class _Pending:
         return row, self._answer[at], LOG_SURVIVAL[self._rule[at], time[row] - self._anchor[at]]
 
 
-def _key(entity: Int, relation: Int, time: Int | int = 0) -> Int:
-    return (entity * (2 * len(RELATIONS)) + relation) * TIMES + time
+def _key(entity: Int, direction: Int, time: Int | int = 0) -> Int:
+    return (entity * (2 * len(RELATIONS)) + direction) * TIMES + time
 
 
 def _both_sides(subject: Int, relation: Int, object: Int, time: Int) -> tuple[Int, Int, Int]:
     """Events and their reciprocals in order of (entity, relation, time): (key, answer, row of the event)."""
-    key = np.concatenate([_key(subject, relation, time), _key(object, relation + len(RELATIONS), time)])
+    key = np.concatenate([_key(subject, forward(relation), time), _key(object, reciprocal(relation), time)])
     order = np.argsort(key, kind="stable")
     return key[order], np.concatenate([object, subject])[order], order % len(subject)
 

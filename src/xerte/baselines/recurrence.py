@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from xerte.data.dataset import Dataset
+from xerte.data.directions import forward, opposite, reciprocal
 from xerte.data.facts import Facts
 from xerte.errors import CheckpointError
 from xerte.forecaster import Evidence, Part, Queries, Scores
@@ -35,7 +36,7 @@ class Recurrence:
     Both terms read only t' < t. An entity is reached when the relation had it as its object before.
 
     Attributes:
-        decay: the power for every relation and its reciprocal, 2R of them; multiples of 1/4 below 4.
+        decay: the power for every direction, 2R of them; multiples of 1/4 below 4.
         ticks_per_unit: the calendar's, so that ages are in days, years, …
     """
 
@@ -119,8 +120,7 @@ def _recurrences(history: TemporalIndex, queries: Queries, ticks_per_unit: int) 
 def _about(history: TemporalIndex, query: Queries, candidate: int) -> Edges:
     """The earlier facts of a question's relation about a candidate, whoever the subject, told from its side."""
     entity = torch.full_like(query.subject, candidate)
-    opposite = (query.relation + history.num_relations) % (2 * history.num_relations)
-    _, rank = expand(*history.prior_of_relation(entity, opposite, query.known_before))
+    _, rank = expand(*history.prior_of_relation(entity, opposite(query.relation), query.known_before))
     return history.edges(history.by_relation(rank))
 
 
@@ -204,9 +204,8 @@ def _reciprocal_ranks(history: TemporalIndex, facts: Facts, ticks_per_unit: int)
     """
     R, E = history.num_relations, history.num_entities
     subject, relation, object, time = (torch.from_numpy(c.astype(np.int64)) for c in facts.columns())
-    table = torch.stack(
-        [torch.cat([time, time]), torch.cat([subject, object]), torch.cat([relation, relation + R])], dim=1
-    )
+    both = torch.cat([forward(relation), reciprocal(relation)])
+    table = torch.stack([torch.cat([time, time]), torch.cat([subject, object]), both], dim=1)
     asked, question = torch.unique(table, dim=0, return_inverse=True)
     truth = torch.unique(question * E + torch.cat([object, subject]))
     quality = torch.zeros(len(DECAYS), 2 * R, dtype=torch.float64)

@@ -106,7 +106,7 @@ def _grouped(model: "Model", evaluation: "Evaluation", by: By | None) -> dict[st
         return {}
     if by is By.RELATION:
         names = model.dataset.relations
-        found = {names[relation]: metrics for relation, metrics in evaluation.by_relation().items()}
+        found = {names.direction_name(relation): metrics for relation, metrics in evaluation.by_relation().items()}
         ordered = sorted(found.items(), key=lambda item: (-item[1].queries, item[0]))
         return {name: metrics.to_json() for name, metrics in ordered}
     masks = evaluation.groups()

@@ -1,4 +1,4 @@
-"""Names <-> ids. Reciprocal relations are made here and nowhere else."""
+"""Names <-> ids."""
 
 import difflib
 import hashlib
@@ -7,9 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
+from xerte.data.directions import forward, is_reciprocal, reciprocal, relation_of
 from xerte.data.text import TextColumn
 from xerte.errors import UnknownNameError
 
@@ -69,26 +67,22 @@ class Vocabulary(TextColumn):
 
 
 class Relations(Vocabulary):
-    """The R relations of a dataset and their reciprocals.
-
-    For every fact (s, p, o, t) the graph also holds (o, p⁻¹, s, t). Relation p has id p < R, its reciprocal id p + R.
-    `len` counts the R relations themselves; names of both directions are understood.
-    """
+    """The R relations of a dataset; names of both directions are understood (see `directions`)."""
 
     kind: ClassVar[str] = "relation"
     PREFIX: ClassVar[str] = "inverse of "
 
-    def reciprocal(self, relation: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """The ids of the opposite direction: p -> p + R, p + R -> p."""
-        return np.where(relation < len(self), relation + len(self), relation - len(self)).astype(np.int32)
+    def direction(self, name: str) -> int:
+        """The direction that a relation's name stands for or, behind "inverse of ", its reciprocal's.
 
-    def __getitem__(self, row: int) -> str:
-        if len(self) <= row < 2 * len(self):
-            return self.PREFIX + super().__getitem__(row - len(self))
-        return super().__getitem__(row)
-
-    def id(self, name: str) -> int:
-        """The id of a relation or, by its readable name, of a reciprocal."""
+        Raises:
+            UnknownNameError: names the closest names there are.
+        """
         if name not in self and name.startswith(self.PREFIX):
-            return super().id(name.removeprefix(self.PREFIX)) + len(self)
-        return super().id(name)
+            return reciprocal(self.id(name.removeprefix(self.PREFIX)))
+        return forward(self.id(name))
+
+    def direction_name(self, direction: int) -> str:
+        """The readable name of a direction, which `direction` understands."""
+        name = self[relation_of(direction)]
+        return self.PREFIX + name if is_reciprocal(direction) else name

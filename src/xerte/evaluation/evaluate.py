@@ -16,7 +16,7 @@ from xerte.evaluation.filters import Filters
 from xerte.evaluation.metrics import Evaluation, Mask
 from xerte.evaluation.protocol import Protocol, both_directions
 from xerte.evaluation.ranks import Ranks, rank
-from xerte.forecaster import Forecaster, Queries, Scores, ask, batch_size_for
+from xerte.forecaster import Forecaster, Scores, ask, batch_size_for
 from xerte.graph.index import TemporalIndex
 from xerte.types import Precision, Split
 
@@ -47,17 +47,16 @@ def evaluate(
         InputError: the split is empty, or the device does not know the precision.
         XerteError: the forecaster's scores cannot be ranked.
     """
-    facts = both_directions(dataset.split(split), dataset.relations)
-    if not len(facts):
+    queries, answer = both_directions(dataset.split(split))
+    if not len(queries):
         raise InputError(f"the {split} split of {dataset.name} holds no facts: there is nothing to evaluate")
     if history is None:
         history = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
     started = time.perf_counter()
     protocol, filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
-    queries = Queries.of(facts).to(history.device)
+    queries, answer = queries.to(history.device), answer.to(history.device)
     if known_before is not None:
         queries = replace(queries, known_before=queries.time.clamp(max=known_before))
-    answer = torch.from_numpy(facts.object.astype(np.int64)).to(history.device)
 
     def judge(rows: slice) -> _Judged:
         batch, goal = queries[rows], answer[rows]
@@ -79,16 +78,16 @@ def evaluate(
     columns = zip(protocol.filters, zip(*(part.ranks for part in judged), strict=True), strict=True)
     ranks = {filter: _joined(ranks) for filter, ranks in columns}
     graph_nodes = [part.graph_nodes for part in judged if part.graph_nodes is not None]
-    first = dataset.rows(split).start
-    seen = dataset.seen_in_train()
+    first, seen = dataset.rows(split).start, dataset.seen_in_train()
+    subject, relation, object = (column.numpy(force=True) for column in (queries.subject, queries.relation, answer))
     return Evaluation(
         forecaster=forecaster.name,
         protocol=protocol,
-        fact=first + np.arange(len(facts), dtype=np.int64) // 2,
-        relation=facts.relation.astype(np.int64),
-        answer=facts.object.astype(np.int64),
+        fact=first + np.arange(len(queries), dtype=np.int64) // 2,
+        relation=relation,
+        answer=object,
         reached=torch.cat([part.reached for part in judged]).numpy(force=True),
-        seen=seen[facts.subject] & seen[facts.object],
+        seen=seen[subject] & seen[object],
         recurring=np.repeat(_happened_before(dataset, dataset.split(split)), 2),
         ranks=ranks,
         seconds=time.perf_counter() - started,

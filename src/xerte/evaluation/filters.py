@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -50,10 +49,10 @@ class Filters:
     @staticmethod
     def of(dataset: Dataset, device: torch.device | str = "cpu") -> "Filters":
         """The filters of a dataset, from the facts of all its splits and both directions."""
-        facts = both_directions(dataset.facts, dataset.relations)
-        subject, relation, object, time = (torch.from_numpy(c.astype(np.int64)).to(device) for c in facts.columns())
-        times, place = torch.unique(time, return_inverse=True)
-        pair = subject * (2 * dataset.num_relations) + relation
+        queries, answer = both_directions(dataset.facts)
+        queries, object = queries.to(device), answer.to(device)
+        times, place = torch.unique(queries.time, return_inverse=True)
+        pair = queries.subject * (2 * dataset.num_relations) + queries.relation
         return Filters(
             dataset.num_relations, times, _Answers.of(pair, object), _Answers.of(pair * len(times) + place, object)
         )

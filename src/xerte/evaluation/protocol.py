@@ -4,10 +4,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from xerte.data.dataset import Dataset
+from xerte.data.directions import forward, reciprocal
 from xerte.data.facts import Facts
-from xerte.data.vocabulary import Relations
+from xerte.forecaster import Queries
 from xerte.types import FilterType, Split, TieType
 
 
@@ -43,18 +46,16 @@ class Protocol:
         return asdict(self)
 
 
-def both_directions(facts: Facts, relations: Relations) -> Facts:
-    """The questions about these facts, with their answers as objects.
+def both_directions(facts: Facts) -> tuple[Queries, Tensor]:
+    """The questions about these facts and their answers, int64.
 
-    Row 2i is fact i itself, for (s, p, ?, t); row 2i + 1 its reciprocal (o, p⁻¹, s, t), for (o, p⁻¹, ?, t).
+    Row 2i asks (s, p, ?, t) about fact i, row 2i + 1 its reciprocal (o, p⁻¹, ?, t).
     """
+    subject, relation, object, time = (torch.from_numpy(column.astype(np.int64)) for column in facts.columns())
 
-    def interleave(own: np.ndarray[Any, np.dtype[np.int32]], turned: np.ndarray[Any, np.dtype[np.int32]]) -> Any:
-        return np.stack([own, turned], axis=1).reshape(-1)
+    def interleaved(own: Tensor, turned: Tensor) -> Tensor:
+        return torch.stack([own, turned], dim=1).flatten()
 
-    return Facts(
-        interleave(facts.subject, facts.object),
-        interleave(facts.relation, relations.reciprocal(facts.relation)),
-        interleave(facts.object, facts.subject),
-        interleave(facts.time, facts.time),
-    )
+    asked = interleaved(forward(relation), reciprocal(relation))
+    queries = Queries.at(interleaved(subject, object), asked, time.repeat_interleave(2))
+    return queries, interleaved(object, subject)

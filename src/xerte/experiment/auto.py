@@ -10,7 +10,6 @@ from xerte.data.dataset import Dataset
 from xerte.data.words import counted
 from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
-from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.types import Split
 
@@ -75,7 +74,7 @@ class Rhythm:
         if not len(train):
             raise InputError(f"{dataset.name} has no training facts: there is nothing to learn from")
         history = TemporalIndex.build(train, dataset.num_entities, dataset.num_relations)
-        queries = Queries.of(both_directions(train, dataset.relations))
+        queries, _ = both_directions(train)
         start, stop = history.prior(queries.subject, queries.time)
         degree = int((stop - start).median())
         size = max(_LEAST, min(_MOST, degree))

@@ -33,9 +33,9 @@ def related_relations(dataset: Dataset, count: int, edges: int, recent: int) -> 
     """
     train, num_relations = dataset.split(Split.TRAIN), 2 * dataset.num_relations
     history = TemporalIndex.build(train, dataset.num_entities, dataset.num_relations)
-    asked = both_directions(train, dataset.relations)
-    drawn = np.sort(np.random.default_rng(0).permutation(len(asked))[:_QUESTIONS])
-    queries, answer = Queries.of(asked[drawn]), torch.from_numpy(asked.object[drawn].astype(np.int64))
+    queries, answer = both_directions(train)
+    drawn = torch.from_numpy(np.sort(np.random.default_rng(0).permutation(len(queries))[:_QUESTIONS]))
+    queries, answer = queries[drawn], answer[drawn]
     held = torch.stack([_held(history, queries, answer, relation, edges) for relation in range(num_relations)], 1)
     out_of_reach = ~_among(history, latest(*history.prior(queries.subject, queries.time), recent), answer)
     of_relation = [queries.relation == relation for relation in range(num_relations)]

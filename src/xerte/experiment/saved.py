@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from xerte.data.dataset import Dataset
 from xerte.data.frame import Frame
 from xerte.errors import CheckpointError, InputError
 from xerte.experiment.registry import learner
+from xerte.experiment.version1 import upgraded
 from xerte.forecaster import Forecaster, Learner
 from xerte.home import home_folder
 from xerte.training.checkpoint import has_state, read_metadata, read_tensors, write_state
@@ -59,13 +61,16 @@ def pack_model(folder: Path, to: Path, more: Mapping[str, Any]) -> None:
     Raises:
         CheckpointError: the model is damaged, or a weight is too large for half precision.
     """
-    weights = {
-        name: value if name.rpartition(".")[2] in _PRECISE else value.half()
-        for name, value in read_tensors(folder, "weights").items()
-    }
+    metadata, saved = _read(folder)
+    weights = {name: value if name.rpartition(".")[2] in _PRECISE else value.half() for name, value in saved.items()}
     if not all(bool(value.isfinite().all()) for value in weights.values()):
         raise CheckpointError(f"the weights in {folder} are too large for half precision, or no numbers")
-    write_state(to, {"weights": weights}, {**read_metadata(folder), **more})
+    write_state(to, {"weights": weights}, {**metadata, **more})
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The metadata and the weights of a saved model, as they are written today."""
+    return upgraded(read_metadata(folder), read_tensors(folder, "weights"))
 
 
 def is_model(folder: Path) -> bool:
@@ -151,7 +156,7 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
     Raises:
         CheckpointError: the folder is damaged, or the model belongs to another dataset.
     """
-    metadata = read_metadata(folder)
+    metadata, weights = _read(folder)
     try:
         kind, build = learner(str(metadata.get("model")))
     except InputError:
@@ -172,7 +177,6 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
             model = build(settings, frame, seed)
     except InputError as error:
         raise CheckpointError(f"the settings in {folder} do not fit {dataset.name}: {error}") from None
-    weights = read_tensors(folder, "weights")
     expected = {name: (value.shape, True) for name, value in model.state_dict().items()}
     if expected != {name: (value.shape, value.is_floating_point()) for name, value in weights.items()}:
         raise CheckpointError(f"the weights in {folder} do not fit their settings")

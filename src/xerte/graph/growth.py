@@ -94,7 +94,7 @@ class Sampled:
 
     Attributes:
         position: int64, where the history has the edge; -1 for self-loops and where there is none.
-        relation: id; 2R for a self-loop.
+        relation: direction; 2R for a self-loop.
         entity, time: the prior neighbour.
         there: whether there is an edge.
     """

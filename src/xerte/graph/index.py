@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from xerte.data.directions import is_reciprocal, relation_of
 from xerte.data.facts import Facts
 from xerte.errors import InputError
 from xerte.graph.ordering import sorted_segments
@@ -21,7 +22,7 @@ class Edges:
     """Directed edges, one row each: the fact (subject, relation, object, time) read from the subject's side.
 
     Attributes:
-        relation: ids; a reciprocal (≥ R) where the fact was told from the other side.
+        relation: direction; a reciprocal where the fact is told from the other side.
         object: the prior neighbour's entity.
         time: ticks.
         fact: row of the dataset's facts; facts added later count on from there.
@@ -227,8 +228,8 @@ class TemporalIndex:
     def facts(self) -> Facts:
         """Every fact that can be seen, told in its own direction, in order of its number."""
         subject, edges = self.all_edges()
-        own = edges.relation < self.num_relations
-        columns = (subject[own], edges.relation[own], edges.object[own], edges.time[own])
+        own = ~is_reciprocal(edges.relation)
+        columns = (subject[own], relation_of(edges.relation[own]), edges.object[own], edges.time[own])
         order = torch.argsort(edges.fact[own])
         return Facts(*(column[order].to("cpu", torch.int32).numpy() for column in columns))
 
@@ -300,11 +301,11 @@ class TemporalIndex:
         """The facts that touch these entities, each once, and their numbers."""
         row, position = expand(self.segment_start[entity], self.segment_stop[entity])
         edges = self.edges(position)
-        turned = edges.relation >= self.num_relations
+        turned = is_reciprocal(edges.relation)
         subject = torch.where(turned, edges.object, entity[row])
         object = torch.where(turned, entity[row], edges.object)
-        relation = torch.where(turned, edges.relation - self.num_relations, edges.relation)
-        columns = [column.to("cpu", torch.int32).numpy() for column in (subject, relation, object, edges.time)]
+        told = (subject, relation_of(edges.relation), object, edges.time)
+        columns = [column.to("cpu", torch.int32).numpy() for column in told]
         fact, at = np.unique(edges.fact.to("cpu", torch.int32).numpy(), return_index=True)
         return Facts(*(column[at] for column in columns)), fact
 

@@ -30,7 +30,7 @@ class StepEdges:
     Attributes:
         source: row of the node an edge starts from.
         target: row of the node whose attention the edge brought; -1 where it brought none.
-        relation: id; 2R for a self-loop.
+        relation: direction; 2R for a self-loop.
         entity, time: the prior neighbour.
         fact: number of the fact; -1 for a self-loop.
         attention: α.

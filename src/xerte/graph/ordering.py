@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from xerte.data.directions import forward, reciprocal
 from xerte.data.facts import Facts
 
 Ids = npt.NDArray[np.int32]
@@ -35,7 +36,7 @@ def sorted_segments(
     names = ("relation", "object", "time", "fact", "by_relation")
     columns = {name: np.empty(int(degree.sum()), np.int32) for name in names}
     for first, last in _blocks(stop):
-        subject, relation, object, time, fact = _edges_of(facts, ids, num_relations, first, last, wanted)
+        subject, relation, object, time, fact = _edges_of(facts, ids, first, last, wanted)
         subject -= np.int32(first)
         earliest = time.min() if len(time) else np.int32(0)
         by_edge = [(object, num_entities), (relation, 2 * num_relations)]
@@ -118,19 +119,16 @@ def _chunks(size: int) -> Iterator[slice]:
     return (slice(start, min(start + _FACTS_AT_ONCE, size)) for start in range(0, size, _FACTS_AT_ONCE))
 
 
-def _edges_of(
-    facts: Facts, ids: Ids, num_relations: int, first: int, last: int, wanted: npt.NDArray[np.bool_] | None
-) -> tuple[Ids, ...]:
+def _edges_of(facts: Facts, ids: Ids, first: int, last: int, wanted: npt.NDArray[np.bool_] | None) -> tuple[Ids, ...]:
     """Subject, relation, object, time and fact of the edges whose subject is in [first, last) and wanted."""
     parts: list[tuple[Ids, ...]] = [(np.zeros(0, np.int32),) * 5]
-    turned = np.int32(num_relations)
     for rows in _chunks(len(facts)):
         subject, relation, object, time = (column[rows] for column in facts.columns())
         fact = ids[rows]
-        for own, other, shift in ((subject, object, np.int32(0)), (object, subject, turned)):
+        for own, other, told in ((subject, object, forward(relation)), (object, subject, reciprocal(relation))):
             mine = (own >= first) & (own < last)
             if wanted is not None:
                 mine &= wanted[own]
             at = np.flatnonzero(mine)
-            parts.append((own.take(at), relation.take(at) + shift, other.take(at), time.take(at), fact.take(at)))
+            parts.append((own.take(at), told.take(at), other.take(at), time.take(at), fact.take(at)))
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -24,7 +24,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.storage import atomic_folder
 
 FOLDER = "index"
-FORMAT, VERSION = "xerte index", 1
+FORMAT, VERSION = "xerte index", 2
 
 
 def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIndex:

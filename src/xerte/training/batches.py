@@ -9,7 +9,6 @@ from torch import Tensor
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
-from xerte.forecaster import Queries
 from xerte.types import Split
 
 
@@ -29,16 +28,15 @@ class Batches:
 
     def __init__(self, dataset: Dataset, start: int, size: int, by_time: bool, device: torch.device) -> None:
         train = dataset.split(Split.TRAIN)
-        asked = both_directions(train[train.time >= start], dataset.relations)
-        if not len(asked):
+        queries, answer = both_directions(train[train.time >= start])
+        if not len(queries):
             first = dataset.calendar.format(start)
             raise InputError(
                 f"{dataset.name} has no training fact at or after {first}: lower `start`, or use the preset auto"
             )
         self.size, self.by_time = size, by_time
-        self.queries = Queries.of(asked).to(device)
-        self.answer = torch.from_numpy(asked.object.astype(np.int64)).to(device)
-        self._time = asked.time
+        self.queries, self.answer = queries.to(device), answer.to(device)
+        self._time = queries.time.numpy()
 
     def __len__(self) -> int:
         """Batches in an epoch."""

@@ -20,7 +20,7 @@ from torch import Tensor
 from xerte.errors import CheckpointError
 from xerte.storage import atomic_write, remove, sweep
 
-FORMAT = "xerte state 1"
+FORMAT, READABLE = "xerte state 2", ("xerte state 1", "xerte state 2")
 STATE = "state.json"
 _LARGEST_STATE = 1 << 24
 _OF_DATA = ("dataset", "data")
@@ -88,7 +88,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
         if path.stat().st_size > _LARGEST_STATE:
             raise ValueError(STATE)
         metadata: Any = json.loads(path.read_text("utf-8"))
-        known = isinstance(metadata, dict) and metadata.get("format") == FORMAT
+        known = isinstance(metadata, dict) and metadata.get("format") in READABLE
         if not known or not isinstance(metadata.get("files"), dict):
             raise ValueError(STATE)
     except (OSError, ValueError, RecursionError):

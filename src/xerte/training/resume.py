@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from xerte.errors import CheckpointError
-from xerte.training.checkpoint import read_metadata, read_tensors, write_state
+from xerte.training.checkpoint import FORMAT, read_metadata, read_tensors, write_state
 from xerte.training.progress import Place
 
 _ADAM = ("step", "exp_avg", "exp_avg_sq")
@@ -52,12 +52,15 @@ def restore(folder: Path, model: nn.Module, optimiser: torch.optim.Adam, steps: 
         steps: batches in an epoch.
 
     Raises:
-        CheckpointError: the checkpoint is damaged.
+        CheckpointError: the checkpoint is damaged, or of an earlier version.
     """
+    metadata = read_metadata(folder)
+    if metadata["format"] != FORMAT:
+        raise CheckpointError(f"the training in {folder} was begun by an earlier version: remove it to train anew")
     weights, best, of_adam = (read_tensors(folder, part) for part in ("weights", "best", "optimiser"))
     device = next(model.parameters()).device
     try:
-        place = TypeAdapter(Place).validate_python(read_metadata(folder)["place"])
+        place = TypeAdapter(Place).validate_python(metadata["place"])
         _require(place.step <= steps and math.isfinite(place.loss_sum))
         _require(bool(best) == (place.best >= 0))
         model.load_state_dict(weights)

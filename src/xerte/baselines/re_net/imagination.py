@@ -9,6 +9,7 @@ from torch import Tensor
 
 from xerte.baselines.re_net.model import RENet
 from xerte.baselines.re_net.snapshots import Snapshots
+from xerte.data.directions import forward
 from xerte.data.facts import Facts
 from xerte.errors import InputError
 from xerte.forecaster import Queries
@@ -52,10 +53,10 @@ def _snapshot(model: RENet, history: TemporalIndex, time: int, size: int) -> Fac
         probability, subject = _likeliest(_subjects(model, history), size)
         when = torch.full_like(subject, time)
         # Facts are told in their own direction; the reciprocal side follows.
-        told = model.relation_logits(history, Queries.at(subject, torch.zeros_like(subject), when))[:, :num_relations]
+        told = model.relation_logits(history, Queries.at(subject, torch.zeros_like(subject), when))[:, ::2]
         probability, pair = _likeliest(probability[:, None] * told.softmax(1), size)
         subject, relation = subject[pair // num_relations], pair % num_relations
-        queries = Queries.at(subject, relation, torch.full_like(subject, time))
+        queries = Queries.at(subject, forward(relation), torch.full_like(subject, time))
         of_object = model.forecast(history, queries).scores.softmax(1)
         _, fact = _likeliest(probability[:, None] * of_object, size)
         row = fact // num_entities

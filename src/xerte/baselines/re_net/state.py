@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from xerte import precision
 from xerte.baselines.re_net.aggregation import Aggregator, Dropout, last_state
 from xerte.baselines.re_net.snapshots import Snapshots
+from xerte.data.directions import is_reciprocal
 from xerte.graph.index import TemporalIndex
 from xerte.segment import expand, segment_sum
 
@@ -109,7 +110,7 @@ class GlobalState(nn.Module):
         state: Tensor = self(snapshots, moment, dropout)
         row, node = snapshots.nodes(moment + 1)
         of_node, edge = snapshots.edges(node)
-        turned = snapshots.edge_relation.index_select(0, edge) >= history.num_relations
+        turned = is_reciprocal(snapshots.edge_relation.index_select(0, edge))
         total: Tensor = state.new_zeros(())
         for head, told in ((self.subject, ~turned), (self.object, turned)):
             count = segment_sum(told.to(state.dtype), of_node, len(node))
