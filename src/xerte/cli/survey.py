@@ -1,0 +1,262 @@
+"""`xerte survey`: make, paper, simulate, grade, standing."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.data.words import counted
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from xerte.survey.grade import Accuracy, Grades
+    from xerte.survey.shapes import Key
+
+survey = typer.Typer(no_args_is_help=True, help="Do people agree with a model's evidence?")
+
+Out = Annotated[Path, typer.Option(help="The questionnaire: a page that opens offline.")]
+KeyFile = Annotated[Path, typer.Option("--key", help="The survey with its solution.")]
+Population = Annotated[
+    Path | None, typer.Option(help="A TOML file of what respondents are asked about themselves (default: the paper's).")
+]
+Templates = Annotated[Path | None, typer.Option(help="A TOML file that says how relations are told.")]
+Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
+
+
+@survey.command()
+def make(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    model: Annotated[str, typer.Option(help="Whose evidence: a model's name, or the folder of a trained one.")],
+    rounds: Annotated[int, typer.Option(min=1, help="How many events to ask about.")] = 7,
+    out: Out = Path("survey.html"),
+    key: KeyFile = Path("key.json"),
+    seed: Annotated[int, typer.Option(help="Of the draw of events and evidence.")] = 0,
+    population: Population = None,
+    templates: Templates = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Makes a questionnaire about a model's evidence.
+
+    Every round tells an event of the test split and four pieces of evidence: two that carried the answer's score and
+    two that did not.
+
+    \b
+    xerte survey make icews14 --model icews14-paper --rounds 7 --out survey.html --key key.json
+    xerte survey make mine --model runs/mine-auto --population about-you.toml --seed 3
+    """
+    from xerte import api
+    from xerte.survey.build import build
+    from xerte.survey.reading import read_population
+
+    asked = read_population(population)
+    chosen = api.Model.load(model, dataset, device)
+    with progress("looking for evidence", "rounds") as bar:
+        made = build(chosen, rounds, seed=seed, population=asked, templates=templates, progress=bar)
+    _write(made, out, key, as_json)
+
+
+@survey.command()
+def paper(
+    out: Out = Path("survey.html"),
+    key: KeyFile = Path("key.json"),
+    population: Population = None,
+    templates: Templates = None,
+    as_json: AsJson = False,
+) -> None:
+    """Makes the paper's own survey, with the facts that icews14 and icews0515 hold, and says where its print differs.
+
+    \b
+    xerte survey paper --out survey.html --key key.json
+    """
+    from xerte.survey.published import published
+    from xerte.survey.reading import read_population
+
+    made = published(read_population(population), templates)
+    _write(made, out, key, as_json)
+    if not as_json:
+        rows = [
+            (number, "ABCD"[place], piece.discrepancy)
+            for number, one in enumerate(made.rounds, 1)
+            for place, piece in enumerate(one.evidence)
+            if piece.discrepancy
+        ]
+        of = sum(len(one.evidence) for one in made.rounds)
+        title = f"{len(rows)} of {of} pieces differ in print from the data:"
+        print_table(title, ("round", "piece", "how"), rows, left=3)
+
+
+def _write(made: "Key", out: Path, key: Path, as_json: bool) -> None:
+    """Writes page and key, and tells what could be guessed."""
+    from xerte.files import write_text
+    from xerte.survey.page import page
+    from xerte.survey.reading import write_key
+    from xerte.survey.shortcuts import SHORTCUTS, accuracy, naming
+
+    if out.resolve() == key.resolve():
+        raise InputError(f"{out} cannot be both the questionnaire and its key", hint="name two files")
+    write_text(out, page(made))
+    write_key(key, made)
+    named, guessed = naming(made), {name: accuracy(made, one) for name, one in SHORTCUTS.items()}
+    if as_json:
+        pieces = [(number, one) for number, asked in enumerate(made.rounds, 1) for one in asked.evidence]
+        differing = [
+            {"round": number, "sentence": one.sentence, "discrepancy": one.discrepancy}
+            for number, one in pieces
+            if one.discrepancy
+        ]
+        body = {"survey": made.id, "rounds": len(made.rounds), "out": str(out), "key": str(key)}
+        print_json(body | {"names_the_answer": named, "shortcuts": guessed, "discrepancies": differing})
+        return
+    print_text(
+        f"The questionnaire is in {out}, its key in {key}: {counted(len(made.rounds), 'round')}, survey {made.id}."
+    )
+    if named["high"] != named["low"]:
+        print_text(
+            f"The answer is named in {named['high']:.0f} % of the high and {named['low']:.0f} % of the low evidence: "
+            "who looks only for the name is often right."
+        )
+    print_table("What a shortcut would score (percent):", ("shortcut", "accuracy"), list(guessed.items()))
+
+
+@survey.command()
+def simulate(
+    key: Annotated[Path, typer.Option(help="The survey to answer.")],
+    out: Annotated[Path, typer.Option(help="The folder for the files of answers.")] = Path("answers"),
+    kind: Annotated[
+        list[str] | None, typer.Option(help="What they go by; again for more (default: the four of the docs).")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="How many of each kind.")] = 15,
+    seed: Annotated[int, typer.Option(help="Of the first; the next has the next.")] = 0,
+) -> None:
+    """Writes the answers of simulated respondents: random, names-the-answer, recency, model.
+
+    \b
+    xerte survey simulate --key key.json --out answers
+    xerte survey simulate --key key.json --kind random --count 53
+    """
+    from xerte.survey.reading import read_key, write_answers
+    from xerte.survey.shortcuts import RESPONDENTS
+    from xerte.survey.shortcuts import simulate as answered
+
+    made, kinds = read_key(key), kind or ["random", "names-the-answer", "recency", "model"]
+    unknown = [one for one in kinds if one not in RESPONDENTS]
+    if unknown:
+        raise InputError(f"there is no respondent {unknown[0]!r}", hint=f"choose {', '.join(RESPONDENTS)}")
+    for one in kinds:
+        for number in range(seed, seed + count):
+            write_answers(out, answered(made, one, number))
+    print_text(f"{counted(count * len(kinds), 'respondent')} answered: their files are in {out}.")
+
+
+@survey.command()
+def grade(
+    answers: Annotated[
+        list[Path], typer.Argument(metavar="ANSWERS...", help="Files that the page saved, or folders of them.")
+    ],
+    key: Annotated[Path, typer.Option(help="The survey's key.")],
+    csv: Annotated[Path | None, typer.Option(help="Also write every answer to this file.")] = None,
+    charts: Annotated[
+        Path | None, typer.Option(help="Also draw population.svg and accuracy.svg in this folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Grades answers by the key, as the paper did, with intervals and beside chance.
+
+    \b
+    xerte survey grade --key key.json answers/*.json
+    xerte survey grade --key key.json answers --csv raw.csv --charts charts --json
+    """
+    from xerte.files import write_text
+    from xerte.survey import charts as drawn
+    from xerte.survey.grade import grade as graded
+    from xerte.survey.grade import to_csv
+    from xerte.survey.reading import read_key, read_respondents
+
+    made = read_key(key)
+    people = read_respondents(answers, made)
+    grades = graded(made, people)
+    if csv is not None:
+        write_text(csv, to_csv(made, people))
+    if charts is not None:
+        write_text(charts / "population.svg", drawn.population(grades))
+        write_text(charts / "accuracy.svg", drawn.accuracy(grades))
+    if as_json:
+        print_json(grades.model_dump(mode="json"))
+    else:
+        _print_grades(grades)
+
+
+def _print_grades(grades: "Grades") -> None:
+    from xerte.survey.published import ACCURACY, MAJORITY, QUESTIONS, RESPONDENTS
+
+    vote = grades.majority
+    print_text(f"{counted(grades.respondents, 'respondent')}, {counted(grades.rounds, 'round')}")
+    print_text(f"Accuracy: {_told(grades.overall)}; chance {grades.chance:.1f} %")
+    print_text(
+        f"By majority: {vote.more_than_half} of {vote.questions} questions solved by more than half, "
+        f"{vote.modal_answer} by the answer given most often"
+    )
+    print_text(f"The paper's survey: {ACCURACY} % of {RESPONDENTS} people, {MAJORITY} of {QUESTIONS} by majority")
+    rows = [
+        (
+            f"{one.round}",
+            one.task,
+            f"{one.correct} of {one.answered}",
+            *_cells(one),
+            _yes(one.majority),
+            _yes(one.modal),
+        )
+        for one in grades.questions
+    ]
+    print_table("", ("round", "task", "right", "percent", "95 % interval", "majority", "most given"), rows, left=2)
+    print_table("What a shortcut would score (percent):", ("shortcut", "accuracy"), list(grades.shortcuts.items()))
+    for note in grades.notes:
+        print_text(note)
+
+
+def _cells(one: "Accuracy") -> tuple[str, str]:
+    if one.accuracy is None or one.interval is None:
+        return "–", "–"
+    return f"{one.accuracy:.1f}", f"{one.interval[0]:.1f} … {one.interval[1]:.1f}"
+
+
+def _told(one: "Accuracy") -> str:
+    percent, interval = _cells(one)
+    return f"{percent} % ({interval}) of {one.answered:,} answers"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+@survey.command()
+def standing(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="The dataset whose rounds are looked at.")],
+    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")],
+    key: Annotated[Path, typer.Option(help="The survey's key.")] = Path("key.json"),
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Shows where a model sees a survey's evidence, which may be another's: what share of its score each piece carried.
+
+    \b
+    xerte survey standing icews14 --model icews14-paper --key key.json
+    """
+    from xerte import api
+    from xerte.survey.reading import read_key
+    from xerte.survey.standing import standing as seen_by
+
+    made = read_key(key)
+    found = seen_by(api.Model.load(model, dataset, device), made)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    print_text(f"{found.model} on {found.dataset}: it solves {found.accuracy:.1f} % of these rounds' questions")
+    for one in found.rounds:
+        rank = f"rank {one.answer_rank}" if one.answer_rank else "not reached"
+        print_text(f"\n{one.round}. {one.event}\n   The answer: {rank}; {counted(one.facts)} carried its score.")
+        for piece in one.evidence:
+            where = f"place {piece.place}" if piece.place else "seen" if piece.seen else "not seen"
+            print_text(f"   {'high' if piece.high else 'low ':4} {piece.share:>6.1%} {where:>9}  {piece.sentence}")
