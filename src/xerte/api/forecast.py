@@ -1,7 +1,7 @@
 """What is asked and what is answered, in names and dates."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from numbers import Integral
 from pathlib import Path
@@ -176,6 +176,10 @@ class Forecast:
             raise InputError("this forecast was not made by a model, so nothing is known of its reasons")
         files = (Path(file) if file else None for file in (templates, labels))
         return self.explainer.explain(self, answer, most, *files)
+
+    def first(self, top: int) -> "Forecast":
+        """The same with at most so many answers."""
+        return replace(self, answers=self.answers[:top])
 
     def to_body(self) -> "schemas.Forecast":
         """The document that `--json` prints; "original" and "changes" only where facts were hidden or supposed."""

@@ -29,6 +29,7 @@ class Service:
         self._device = device
         self._datasets: dict[str, Dataset] = {}
         self._models: dict[tuple[str, str], Model] = {}
+        self._versions: dict[int, schemas.Versions] = {}
         self._lock = RLock()
 
     def dataset(self, name: str | Path) -> Dataset:
@@ -56,8 +57,10 @@ class Service:
 
     def versions(self, model: Model) -> schemas.Versions:
         """What this model's answers are made from."""
-        weights = version(model.metadata) or f"{model.name}-{__version__}"
-        return schemas.Versions(dataset=dataset_version(model.dataset), model=weights)
+        if id(model) not in self._versions:
+            weights = version(model.metadata) or f"{model.name}-{__version__}"
+            self._versions[id(model)] = schemas.Versions(dataset=dataset_version(model.dataset), model=weights)
+        return self._versions[id(model)]
 
     def forecast(self, dataset: str, asked: schemas.ForecastRequest) -> Forecast:
         """The answers to one question."""

@@ -17,6 +17,7 @@ from xerte.cli.faithfulness import faithfulness
 from xerte.cli.forecast import forecast
 from xerte.cli.hints import sentence
 from xerte.cli.model import model
+from xerte.cli.serve import serve, token
 from xerte.cli.survey import survey
 from xerte.cli.train import train
 from xerte.errors import XerteError
@@ -60,6 +61,8 @@ app.command()(train)
 app.command()(demo)
 app.add_typer(model, name="model")
 app.add_typer(survey, name="survey")
+app.command()(serve)
+app.add_typer(token, name="token")
 app.add_typer(experiment, name="experiment")
 
 

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from xerte.api.schemas.base import Body
 
 Name = Annotated[str, Field(min_length=1, max_length=10_000)]
-Time = Annotated[str | int, Field(union_mode="left_to_right")]
+Time = Annotated[str, Field(min_length=1, max_length=100)] | Annotated[int, Field(ge=-(1 << 53), le=1 << 53)]
 """ISO text, or a whole number where the dataset counts steps."""
 
 

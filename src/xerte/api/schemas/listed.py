@@ -17,6 +17,8 @@ class Dataset(Body):
     facts: int | None
     problem: str
     """Why it cannot be used although it is there; empty where it can."""
+    served: bool | None = None
+    """Over HTTP: whether this server answers about it."""
 
 
 class Gotten(Body):
@@ -44,6 +46,16 @@ class Statistics(Body):
     """Entities that a training fact names."""
     entities_train_valid: int
     """Entities that a training or validation fact names."""
+    name: str | None = None
+    """Over HTTP: the dataset's name."""
+    first: str | None = None
+    """Over HTTP: the time of its first fact."""
+    last: str | None = None
+    """Over HTTP: the time of its last fact."""
+    model: str | None = None
+    """Over HTTP: what answers unless a request names another."""
+    trained: bool | None = None
+    """Over HTTP: whether that one was trained."""
 
 
 class Finding(Body):

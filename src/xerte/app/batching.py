@@ -1,0 +1,111 @@
+"""Questions of many clients, answered in one batch: company never changes an answer, and a batch costs less than its
+questions one by one.
+
+No question waits for company: whatever has come while the last batch was answered makes the next one.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from xerte.api.forecast import Forecast, Question
+from xerte.api.model import Model
+
+Result = TypeVar("Result")
+_SMALL = 100
+"""Questions for at most so many answers share a batch: the longest list is made for all of them."""
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    model: Model
+    question: Question
+    top: int
+    answer: "asyncio.Future[Forecast]"
+
+    @property
+    def company(self) -> tuple[int, bool]:
+        """What questions of one batch have in common."""
+        return id(self.model), self.top <= _SMALL
+
+
+class Batcher:
+    """Collects questions on the event loop and answers them on one thread.
+
+    Args:
+        largest: the most questions of one batch.
+        observe: called with the size of every batch.
+    """
+
+    def __init__(self, largest: int = 256, observe: Callable[[int], None] | None = None) -> None:
+        self._largest, self._observe = largest, observe
+        self._queue: deque[_Waiting] = deque()
+        self._thread = ThreadPoolExecutor(1, "forecasts")
+        self._turn: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    async def ask(self, model: Model, question: Question, top: int) -> Forecast:
+        """The answer to one question; cancelled, it is not asked any more.
+
+        Raises:
+            XerteError: the question cannot be answered.
+        """
+        answer: asyncio.Future[Forecast] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(model, question, top, answer))
+        if self._turn is None or self._turn.done():
+            self._turn = asyncio.create_task(self._work())
+        return await answer
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Something else, on the same thread: what reads a model never runs beside another."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def stop(self) -> None:
+        """Answers what is waiting, then ends the thread."""
+        if self._turn is not None:
+            await asyncio.gather(self._turn, return_exceptions=True)
+        self._thread.shutdown()
+
+    async def _work(self) -> None:
+        while batch := self._next():
+            outcome = await self.run(partial(_answered, batch))
+            if self._observe is not None:
+                self._observe(len(batch))
+            for one, answer in zip(batch, outcome, strict=True):
+                if one.answer.done():  # its client has gone
+                    continue
+                if isinstance(answer, Exception):
+                    one.answer.set_exception(answer)
+                else:
+                    one.answer.set_result(answer)
+
+    def _next(self) -> list[_Waiting]:
+        """The questions to one model that have waited longest, those left out whose clients have gone."""
+        batch: list[_Waiting] = []
+        later: list[_Waiting] = []
+        while self._queue and len(batch) < self._largest:
+            one = self._queue.popleft()
+            if one.answer.done():
+                continue
+            (batch if not batch or one.company == batch[0].company else later).append(one)
+        self._queue.extendleft(reversed(later))
+        return batch
+
+
+def _answered(batch: Sequence[_Waiting]) -> "list[Forecast | Exception]":
+    """The answer to every question of a batch; where the batch fails, each is asked alone, so that one mistake or one
+    bad question spoils nothing else.
+    """
+    try:
+        answers = batch[0].model.forecast_many([one.question for one in batch], max(one.top for one in batch))
+    except Exception as error:
+        if len(batch) == 1:
+            return [error]
+        return [answer for one in batch for answer in _answered([one])]
+    return [answer.first(one.top) for one, answer in zip(batch, answers, strict=True)]

@@ -1,0 +1,113 @@
+"""Who and how much is let in: bodies, concurrency, time. Plain ASGI, so that nothing is read that is not wanted."""
+
+import asyncio
+from collections import Counter
+from time import perf_counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from xerte.app.errors import RefusedError
+from xerte.app.metrics import Metrics
+from xerte.app.settings import ServerSettings
+
+_ALWAYS = ("/health/live", "/health/ready", "/metrics")
+
+
+class Guard:
+    """Refuses what is too large (413) or too much (429, 503) before the application sees it, and counts the rest."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
+        self._app, self._settings, self._metrics = app, settings, metrics
+        self._inside: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets one request in, or not."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        client = str((scope.get("client") or ("?",))[0])
+        started, status = perf_counter(), 500
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            if scope["path"] not in _ALWAYS:
+                self._refuse_more(client)
+            self._inside[client] += 1
+            try:
+                await self._within_limits(scope, receive, sent)
+            finally:
+                self._inside[client] -= 1
+                if not self._inside[client]:
+                    del self._inside[client]
+        except RefusedError as error:
+            self._metrics.refused.labels(error.code).inc()
+            await error.response()(scope, receive, sent)
+        route = getattr(scope.get("route"), "path", "other")
+        self._metrics.requests.labels(scope["method"], route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(perf_counter() - started)
+
+    def _refuse_more(self, client: str) -> None:
+        settings = self._settings
+        if self._inside.total() >= settings.max_waiting:
+            hint = "come back in a second, or ask many questions in one request"
+            raise RefusedError(503, "busy", f"{settings.max_waiting} requests are being answered", hint, retry_s=1)
+        if self._inside[client] >= settings.max_per_client:
+            hint = "wait for some answers before you ask more, or ask many questions in one request"
+            raise RefusedError(
+                429, "too_many_requests", f"you have {settings.max_per_client} requests open", hint, retry_s=1
+            )
+
+    async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
+        settings, begun = self._settings, False
+
+        async def sent(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            async with asyncio.timeout(settings.timeout_s):
+                body = await _body(scope, receive, settings.max_body)
+                await self._app(scope, _again(body, receive), sent)
+        except TimeoutError:
+            if begun:
+                raise
+            hint = "ask for less at once, or again later"
+            message = f"no answer within {settings.timeout_s:g} s"
+            raise RefusedError(503, "timeout", message, hint, retry_s=1) from None
+
+
+async def _body(scope: Scope, receive: Receive, limit: int) -> list[Message]:
+    """What a client sends, whole, unless it is too large."""
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    if length.isdigit() and int(length) > limit:
+        raise _too_large(limit)
+    messages, read = [await receive()], 0
+    while messages[-1]["type"] == "http.request":
+        read += len(messages[-1].get("body", b""))
+        if read > limit:
+            raise _too_large(limit)
+        if not messages[-1].get("more_body"):
+            break
+        messages.append(await receive())
+    return messages
+
+
+def _again(messages: list[Message], receive: Receive) -> Receive:
+    """Receives what has been read, then what comes."""
+    waiting = iter(messages)
+
+    async def received() -> Message:
+        message = next(waiting, None)
+        return await receive() if message is None else message
+
+    return received
+
+
+def _too_large(limit: int) -> RefusedError:
+    return RefusedError(413, "too_large", f"the body has more than {limit:,} bytes", "send it in several requests")

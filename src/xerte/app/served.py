@@ -1,0 +1,70 @@
+"""What one server answers: a dataset, its default model, and every other model that is there."""
+
+from dataclasses import replace
+from functools import cached_property
+
+from xerte.api import schemas
+from xerte.api.model import Model
+from xerte.api.search import NameIndex
+from xerte.api.service import Service
+from xerte.data.dataset import Dataset
+from xerte.errors import InputError, shown
+
+
+class Served:
+    """A service, bound to one dataset.
+
+    Args:
+        service: opens and keeps datasets and models.
+        name: the dataset's name or folder.
+        model: what answers unless a request names another; None: the newest trained, else recurrence.
+    """
+
+    def __init__(self, service: Service, name: str, model: str | None = None) -> None:
+        self.service, self.name = service, name
+        chosen = service.default_model(name)
+        self.default = model or chosen.name
+        self.trained = model is not None or chosen.dataset is not None
+        service.model(name, self.default)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset as it is now."""
+        return self.service.dataset(self.name)
+
+    def model(self, name: str | None) -> Model:
+        """The default model, or one of those that `models` lists: a client can open no other folder.
+
+        Raises:
+            InputError: no model that fits this dataset has the name.
+        """
+        if name is None or name == self.default:
+            return self.service.model(self.name, self.default)
+        known = [one.name for one in self.models()]
+        if name not in known:
+            raise InputError(
+                f"no model is called {shown(name)}", hint=f"known are {', '.join(known)}", code="unknown_model"
+            )
+        return self.service.model(self.name, name)
+
+    def models(self) -> list[schemas.TrainedModel]:
+        """The models that can answer about this dataset; the default one first."""
+        fits = [one for one in self.service.models() if one.dataset in (None, self.dataset.name)]
+        if self.dataset.name != "world":
+            fits = [one for one in fits if one.name != "oracle"]  # knows the causes of the embedded world
+        fits.sort(key=lambda one: one.name != self.default)
+        return [schemas.TrainedModel.model_validate(replace(one, folder=None)) for one in fits]  # paths stay here
+
+    def versions(self, model: Model) -> schemas.Versions:
+        """What this model's answers are made from."""
+        return self.service.versions(model)
+
+    @cached_property
+    def entities(self) -> NameIndex:
+        """To search in."""
+        return NameIndex.of_entities(self.dataset)
+
+    @cached_property
+    def relations(self) -> NameIndex:
+        """To search in."""
+        return NameIndex.of_relations(self.dataset)

@@ -1,0 +1,102 @@
+"""All of it together: the application, and uvicorn around it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from xerte import __version__
+from xerte.app.access import Scope
+from xerte.app.batching import Batcher
+from xerte.app.errors import add_error_handlers
+from xerte.app.guard import Guard
+from xerte.app.metrics import Metrics
+from xerte.app.page import add_page
+from xerte.app.routes import ERRORS, allow, router
+from xerte.app.served import Served
+from xerte.app.settings import ServerSettings
+
+_LOCAL = ["localhost", "127.0.0.1", "[::1]", "::1", "testserver"]
+
+
+def create_app(served: Served, settings: ServerSettings | None = None, page: Path | None = None) -> FastAPI:
+    """The application that answers about one dataset.
+
+    Args:
+        served: the dataset and its models.
+        settings: limits and access.
+        page: the folder of the built page; the package's own unless given.
+    """
+    settings = settings or ServerSettings()
+    batcher: Batcher
+    metrics = Metrics(lambda: len(batcher))
+    batcher = Batcher(observe=metrics.batch.observe)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.ready = True
+        yield
+        app.state.ready = False
+        await batcher.stop()
+
+    about = "Forecasts of future events on a temporal knowledge graph, and why. Every error is {code, message, hint}."
+    app = FastAPI(
+        title="xerte", version=__version__, description=about, lifespan=lifespan, docs_url=None, redoc_url=None
+    )
+    app.state.served, app.state.settings, app.state.batcher, app.state.metrics = served, settings, batcher, metrics
+    app.state.ready = False
+    app.include_router(router)
+    _add_health(app, metrics)
+    add_page(app, page)
+    add_error_handlers(app)
+    app.add_middleware(Guard, settings=settings, metrics=metrics)
+    if settings.cors:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=settings.cors, allow_methods=["GET", "POST"], allow_headers=["*"]
+        )
+    if settings.open:  # a name that somebody points at this machine is not this machine
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL)
+    return app
+
+
+def _add_health(app: FastAPI, metrics: Metrics) -> None:
+    @app.get("/health/live", summary="Whether the server runs")
+    async def live() -> dict[str, str]:
+        return {"status": "live"}
+
+    @app.get("/health/ready", summary="Whether it can answer", responses={503: ERRORS[503]})
+    async def ready(request: Request) -> Response:
+        if not request.app.state.ready:
+            from xerte.app.errors import error_response
+
+            return error_response(503, "not_ready", "the server is starting or stopping", "come back in a second")
+        return Response('{"status":"ready"}', media_type="application/json")
+
+    @app.get("/metrics", summary="For Prometheus", response_class=Response, responses=_only(401, 403))
+    async def _(request: Request) -> Response:
+        allow(Scope.READ)(request)
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _only(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: ERRORS[status] for status in statuses}
+
+
+def run(app: FastAPI, settings: ServerSettings) -> None:
+    """Listens until it is told to stop; requests under way are answered first."""
+    import uvicorn
+
+    uvicorn.run(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(settings.stop_s),
+    )

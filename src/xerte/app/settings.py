@@ -1,0 +1,47 @@
+"""What one server is told when it starts."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How to listen, and how much to take.
+
+    Attributes:
+        host, port: where it listens.
+        write: lets loopback clients add events without a token.
+        cors: origins whose pages may call; none unless asked.
+        max_body: bytes of a request.
+        max_batch: questions or events in one request.
+        max_waiting: requests in the house at once; more are told to come back.
+        max_per_client: the same for one client.
+        timeout_s: how long a request may take.
+        stop_s: how long requests under way may go on when the server stops.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    write: bool = False
+    cors: tuple[str, ...] = ()
+    max_body: int = 4 << 20
+    max_batch: int = 10_000
+    max_waiting: int = 1024
+    max_per_client: int = 512
+    timeout_s: float = 30.0
+    stop_s: float = 10.0
+
+    @property
+    def open(self) -> bool:
+        """Whether reading needs no token: nobody but this machine can reach the server."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,104 @@
+"""`xerte serve` and `xerte token`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.choosing import ModelName
+from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from xerte.app.served import Served
+
+token = typer.Typer(no_args_is_help=True, help="Tokens for servers that listen beyond this machine.")
+
+
+def serve(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    model: ModelName = None,
+    host: Annotated[str, typer.Option(help="Where to listen; beyond this machine, every request needs a token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port.")] = 8000,
+    write: Annotated[bool, typer.Option("--write", help="Let this machine add events without a token.")] = False,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option("--cors", metavar="ORIGIN", help="Let pages of this origin call; repeat for more."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+) -> None:
+    """Answers questions over HTTP, and shows a page at / to ask them on.
+
+    \b
+    xerte serve world
+    xerte serve icews14 --model icews14-paper --port 9000
+    xerte serve mine --host 0.0.0.0 --cors https://example.org
+    """
+    try:
+        from xerte.app.served import Served
+        from xerte.app.server import create_app, run
+        from xerte.app.settings import ServerSettings
+    except ImportError as error:
+        raise InputError(
+            f"the server needs a further package, {error.name}", hint="pip install 'xerte[serve]'", code="no_extra"
+        ) from None
+    from xerte.api.service import Service
+
+    settings = ServerSettings(host, port, write, tuple(cors or ()))
+    served = Served(Service(device), dataset, model)
+    app = create_app(served, settings)
+    print_text(_greeting(served, settings.host, settings.port, model))
+    run(app, settings)
+
+
+def _greeting(served: "Served", host: str, port: int, model: str | None) -> str:
+    chosen = f"{served.default} answers"
+    if model is None:
+        chosen += ", the newest model trained on it" if served.trained else ": nothing is trained on it yet"
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"{served.dataset.name}: {chosen}. Open {address}, stop with Ctrl-C."
+
+
+@token.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")],
+    scope: Annotated[str, typer.Option(help="read, write (reads, too) or admin.")] = "read",
+    as_json: AsJson = False,
+) -> None:
+    """Makes a token and shows it once; only its hash is kept.
+
+    \b
+    xerte token add dashboard
+    xerte token add feed --scope write
+    """
+    from xerte.app.access import Scope, add_token, tokens_file
+
+    if scope not in list(Scope):
+        raise InputError(f"there is no scope {scope}", hint=f"choose {', '.join(Scope)}")
+    text = add_token(name, Scope(scope), tokens_file())
+    if as_json:
+        print_json({"name": name, "scope": scope, "token": text})
+    else:
+        print_text(text)
+
+
+@token.command("list")
+def list_tokens(as_json: AsJson = False) -> None:
+    """Lists tokens by name; the tokens themselves are not kept."""
+    from xerte.app.access import read_tokens, tokens_file
+
+    found = read_tokens(tokens_file())
+    if as_json:
+        print_json([{"name": one.name, "scope": one.scope.value, "made": one.made} for one in found])
+        return
+    print_table("", ("name", "scope", "made"), [(one.name, one.scope.value, one.made) for one in found], left=3)
+
+
+@token.command("remove")
+def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")]) -> None:
+    """Forgets a token: whoever has it is let in no more."""
+    from xerte.app.access import remove_token, tokens_file
+
+    remove_token(name, tokens_file())
+    print_text(f"{name} is let in no more.")

@@ -1,0 +1,158 @@
+"""The API over the embedded world: what comes back, and what is refused."""
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import xerte
+from xerte.api.service import Service
+from xerte.app.served import Served
+
+QUESTION = {"subject": "Wenoravrin", "relation": "condemns", "time": "2022-10-20", "top": 3}
+FACT = {"subject": "Wenoravrin", "relation": "condemns", "object": "Druerugard", "time": "2022-10-19"}
+
+
+def post(client: TestClient, route: str, body: Any) -> Any:
+    response = client.post(f"/api/v1/{route}", json=body)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_a_forecast_is_what_json_prints(client: TestClient, served: Served) -> None:
+    body = post(client, "forecast", QUESTION)
+    printed = served.model(None).forecast("Wenoravrin", "condemns", "2022-10-20", 3).to_json()
+    assert {key: body[key] for key in printed} == printed
+    assert set(body) - set(printed) == {"source", "versions"}
+    assert post(client, "forecast", QUESTION) == body
+
+
+@pytest.mark.parametrize("fact", [FACT, list(FACT.values()), "|".join(FACT.values())])
+def test_a_supposed_fact_is_written_in_three_ways(client: TestClient, fact: Any) -> None:
+    body = post(client, "forecast", QUESTION | {"given": [fact]})
+    assert body["answers"][0]["entity"] == "Druerugard"
+    assert body["original"][0]["entity"] != "Druerugard"
+    assert body["changes"][0]["place"] == 1
+
+
+def test_the_subject_may_be_asked_for(client: TestClient) -> None:
+    body = post(client, "forecast", QUESTION | {"subject": "?", "object": "Druerugard"})
+    assert body["query"]["subject"] == "?"
+    assert len(body["answers"]) == 3
+
+
+def test_an_explanation_names_facts_and_on_request_a_picture(client: TestClient) -> None:
+    body = post(client, "explain", QUESTION)
+    assert body["answer"] == body["answers"][0]["entity"]
+    assert body["evidence"][0]["share"] > 0
+    assert "picture" not in body
+    assert post(client, "explain?picture=true", QUESTION)["picture"]
+
+
+def test_models_are_compared(client: TestClient) -> None:
+    body = post(client, "compare", {**QUESTION, "models": ["recurrence", "oracle"]})
+    assert [one["model"] for one in body["models"]] == ["recurrence", "oracle"]
+
+
+def test_lists(client: TestClient) -> None:
+    assert [one["name"] for one in client.get("/api/v1/datasets").json() if one["served"]] == ["world"]
+    assert client.get("/api/v1/models").json()[0]["name"] == "recurrence"
+    assert client.get("/api/v1/models").json()[0]["folder"] is None
+    assert client.get("/api/v1/statistics").json()["last"] == "2022-12-31"
+
+
+def test_pages_of_names_follow_each_other(client: TestClient) -> None:
+    whole = client.get("/api/v1/entities", params={"search": "ministry", "limit": 50}).json()["names"]
+    found, page = [], client.get("/api/v1/entities", params={"search": "ministry", "limit": 7}).json()
+    found += page["names"]
+    while page["next"]:
+        page = client.get("/api/v1/entities", params={"search": "ministry", "limit": 7, "next": page["next"]}).json()
+        found += page["names"]
+    assert found[:50] == whole
+    assert [one["facts"] for one in found] == sorted((one["facts"] for one in found), reverse=True)
+
+
+def test_pages_of_a_history_follow_each_other(client: TestClient) -> None:
+    asked = {"entity": "Wenoravrin", "before": "2022-10-20"}
+    first = client.get("/api/v1/history", params=asked | {"limit": "3"}).json()
+    second = client.get("/api/v1/history", params=asked | {"limit": "3", "next": first["next"]}).json()
+    both = client.get("/api/v1/history", params=asked | {"limit": "6"}).json()
+    assert first["events"] + second["events"] == both["events"]
+    assert both["events"][0]["time"] < "2022-10-20"
+
+
+def test_what_the_client_has_is_not_sent_again(client: TestClient) -> None:
+    tag = client.get("/api/v1/relations").headers["etag"]
+    again = client.get("/api/v1/relations", headers={"if-none-match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get("/api/v1/relations", headers={"if-none-match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "words"),
+    [
+        ('{"subject": ', 400, "bad_json", "the body is not JSON"),
+        ("[]", 422, "bad_request", "the body: "),
+        ({"subject": 5, **dict.fromkeys(("relation", "time"), "x")}, 422, "bad_request", "subject: "),
+        (QUESTION | {"tpo": 3}, 422, "bad_request", "tpo: extra inputs are not permitted"),
+        (QUESTION | {"top": 0}, 422, "bad_request", "top: "),
+        (QUESTION | {"subject": "Wenoravrn"}, 404, "unknown_name", "no entity is called Wenoravrn"),
+        (QUESTION | {"relation": "condems"}, 404, "unknown_name", "no relation is called condems"),
+        (QUESTION | {"time": "tomorrow"}, 422, "bad_input", "'tomorrow' is not a date"),
+        (QUESTION | {"time": "9999-12-31"}, 200, "", ""),
+        (QUESTION | {"object": "Druerugard"}, 422, "bad_input", "a question has '?' for either"),
+        (QUESTION | {"model": "../../etc"}, 404, "unknown_model", "no model is called ../../etc"),
+        (QUESTION | {"given": ["a|b"]}, 422, "bad_request", "given.0: "),
+        (QUESTION | {"subject": "<img src=x onerror=alert(1)>\u202e\0" * 50}, 404, "unknown_name", "no entity"),
+        (QUESTION | {"subject": "x" * 10_001}, 422, "bad_request", "subject: "),
+    ],
+)
+def test_bad_requests_have_one_shape(client: TestClient, body: Any, status: int, code: str, words: str) -> None:
+    content = body if isinstance(body, str) else json.dumps(body)
+    response = client.post("/api/v1/forecast", content=content, headers={"content-type": "application/json"})
+    assert response.status_code == status, response.text
+    if code:
+        assert set(response.json()) == {"code", "message", "hint"}
+        assert response.json()["code"] == code
+        assert response.json()["message"].startswith(words)
+
+
+def test_close_names_are_in_the_hint(client: TestClient) -> None:
+    error = client.post("/api/v1/forecast", json=QUESTION | {"subject": "Wenoravrn"}).json()
+    assert error["hint"] == "did you mean Wenoravrin?"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/nowhere", 404), ("/api/v1/forecast", 405), ("/api/v1/entities?next=!", 422)]
+)
+def test_wrong_addresses_have_the_same_shape(client: TestClient, path: str, status: int) -> None:
+    response = client.get(path)
+    assert (response.status_code, set(response.json())) == (status, {"code", "message", "hint"})
+
+
+def test_only_json_is_taken(client: TestClient) -> None:
+    response = client.post("/api/v1/forecast", content=json.dumps(QUESTION), headers={"content-type": "text/plain"})
+    assert (response.status_code, response.json()["code"]) == (415, "not_json")
+
+
+def test_another_host_name_is_refused(client: TestClient) -> None:
+    assert client.get("/api/v1/models", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_the_description_has_examples_and_every_stable_route(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    for path in ("forecast", "explain", "datasets", "entities", "relations", "models"):
+        assert f"/api/v1/{path}" in document["paths"]
+    assert document["components"]["schemas"]["ForecastRequest"]["examples"]
+    fields = document["components"]["schemas"]["Forecast"]["properties"]
+    assert fields["notes"]["description"].startswith("What a reader should know")
+
+
+def test_the_default_model_is_the_newest_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    served = Served(Service("cpu"), "world")
+    assert (served.default, served.trained) == ("recurrence", False)
+
+
+def test_the_version_of_the_package_is_told(client: TestClient) -> None:
+    assert client.get("/openapi.json").json()["info"]["version"] == xerte.__version__

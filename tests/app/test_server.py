@@ -1,0 +1,119 @@
+"""Health, metrics, limits and tokens."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from serving import local
+from xerte.api.forecast import Question
+from xerte.app.access import Scope, add_token, find_token, read_tokens, remove_token, tokens_file
+from xerte.app.batching import Batcher
+from xerte.app.served import Served
+from xerte.app.server import create_app
+from xerte.app.settings import ServerSettings
+from xerte.errors import InputError, UnknownNameError
+
+QUESTION = {"subject": "Wenoravrin", "relation": "condemns", "time": "2022-10-20"}
+
+
+def test_health_and_metrics(client: TestClient) -> None:
+    assert client.get("/health/live").json() == {"status": "live"}
+    assert client.get("/health/ready").json() == {"status": "ready"}
+    client.post("/api/v1/forecast", json=QUESTION)
+    text = client.get("/metrics").text
+    assert 'xerte_requests_total{method="POST",route="/api/v1/forecast",status="200"} 1.0' in text
+    assert "xerte_batch_questions_count 1.0" in text
+
+
+def test_before_it_starts_it_is_not_ready(served: Served) -> None:
+    response = TestClient(create_app(served), client=("127.0.0.1", 1)).get("/health/ready")
+    assert (response.status_code, response.json()["code"]) == (503, "not_ready")
+
+
+def test_a_large_body_is_refused_whether_or_not_it_says_so(served: Served) -> None:
+    with local(served, ServerSettings(max_body=100)) as client:
+        for content in (b"x" * 101, iter([b"x" * 60, b"x" * 60])):
+            response = client.post("/api/v1/forecast", content=content, headers={"content-type": "application/json"})
+            assert (response.status_code, response.json()["code"]) == (413, "too_large")
+        assert 'xerte_refused_total{code="too_large"}' in client.get("/metrics").text
+
+
+def test_what_takes_too_long_is_cut_off(served: Served) -> None:
+    with local(served, ServerSettings(timeout_s=0.0001)) as client:
+        response = client.post("/api/v1/explain", json=QUESTION)
+        assert (response.status_code, response.json()["code"]) == (503, "timeout")
+        assert response.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize(("limits", "status"), [({"max_waiting": 0}, 503), ({"max_per_client": 0}, 429)])
+def test_too_many_are_told_to_come_back(served: Served, limits: dict[str, int], status: int) -> None:
+    with local(served, ServerSettings(**limits)) as client:  # type: ignore[arg-type]
+        response = client.post("/api/v1/forecast", json=QUESTION)
+        assert (response.status_code, response.headers["retry-after"]) == (status, "1")
+        assert client.get("/health/live").status_code == 200
+
+
+def test_beyond_this_machine_a_token_with_the_scope_is_needed(served: Served) -> None:
+    text = add_token("dashboard", Scope.READ, tokens_file())
+    with TestClient(create_app(served, ServerSettings(host="0.0.0.0")), client=("10.0.0.7", 1)) as client:
+        assert client.get("/health/ready").status_code == 200
+        refused = client.get("/api/v1/models")
+        assert (refused.status_code, refused.json()["code"]) == (401, "no_token")
+        wrong = client.get("/api/v1/models", headers={"authorization": "Bearer xerte_wrong"})
+        assert (wrong.status_code, wrong.json()["code"]) == (401, "bad_token")
+        assert client.get("/metrics").status_code == 401
+        assert client.get("/api/v1/models", headers={"authorization": f"Bearer {text}"}).status_code == 200
+
+
+def test_only_hashes_of_tokens_are_kept(own_home: Path) -> None:
+    file = tokens_file()
+    text = add_token("feed", Scope.WRITE, file)
+    assert text not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+    found = find_token(text, read_tokens(file))
+    assert found is not None
+    assert found.scope.allows(Scope.READ)
+    assert not found.scope.allows(Scope.ADMIN)
+    with pytest.raises(InputError, match="a token called feed already"):
+        add_token("feed", Scope.READ, file)
+    remove_token("feed", file)
+    assert find_token(text, read_tokens(file)) is None
+
+
+def test_company_changes_no_answer_and_one_mistake_spoils_nothing(served: Served) -> None:
+    model, sizes = served.model(None), list[int]()
+    names = [one.name for one in served.entities.search("", limit=20)]
+    asked = [Question(name, "condemns", "2022-10-20") for name in names]
+    asked.insert(5, Question("Nobody at all", "condemns", "2022-10-20"))
+
+    async def together() -> list[object]:
+        batcher = Batcher(observe=sizes.append)
+        answers = [batcher.ask(model, question, 1 + place % 4) for place, question in enumerate(asked)]
+        found = await asyncio.gather(*answers, return_exceptions=True)
+        await batcher.stop()
+        return list(found)
+
+    found = asyncio.run(together())
+    assert max(sizes) > 1
+    assert isinstance(found.pop(5), UnknownNameError)
+    del asked[5]
+    tops = [1 + place % 4 for place in range(21) if place != 5]
+    assert found == [model.forecast_many([question], top)[0] for question, top in zip(asked, tops, strict=True)]
+
+
+def test_a_question_whose_client_has_gone_is_not_asked(served: Served) -> None:
+    sizes = list[int]()
+
+    async def leave() -> None:
+        batcher = Batcher(observe=sizes.append)
+        question = Question("Wenoravrin", "condemns", "2022-10-20")
+        waiting = [asyncio.create_task(batcher.ask(served.model(None), question, 1)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[1].cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await batcher.stop()
+
+    asyncio.run(leave())
+    assert sizes == [2]
