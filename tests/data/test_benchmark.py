@@ -52,8 +52,9 @@ def test_reads_ids_names_and_time_order(folder: Path) -> None:
         ("train.txt", "0\t0\t0\t2147483648\t0\n", 1, "time", "2147483648", "32 bits"),
         ("train.txt", "0\t0\t0\t99999999999999999999\t0\n", 1, "time", "99999999999999999999", "32 bits"),
         ("valid.txt", "\n0\t0\t0\t0\t7\n0\t0\t0\t0\t1\n", 3, "fifth", "1", "not constant"),
-        ("entity2id.txt", "a\t0\nb 1\n", 2, "id", "b 1", "one tab"),
-        ("entity2id.txt", "a\t0\nb\tc\t1\n", 2, "id", "b\\tc\\t1", "one tab"),
+        ("entity2id.txt", "a\t0\nb 1\n", 2, "id", "b 1", "a name, a tab"),
+        ("entity2id.txt", "a\t0\nb\tc\t1\n", 2, "id", "c", "not a whole number"),
+        ("entity2id.txt", "a\t0\nb\t" + "9" * 5000 + "\n", 2, "id", "9" * 200, "more than 32 bits"),
         ("entity2id.txt", "a\t0\nb\tone\n", 2, "id", "one", "not a whole number"),
         ("entity2id.txt", "a\t0\nb\t0\n", 2, "id", "0", "listed twice"),
         ("entity2id.txt", "a\t0\na\t1\n", 2, "name", "a", "listed twice"),
@@ -95,7 +96,7 @@ def test_an_empty_split_and_a_folder_are_refused(folder: Path) -> None:
         read_benchmark(folder, "small", DAYS)
     (folder / "test.txt").unlink()
     (folder / "test.txt").mkdir()
-    with pytest.raises(InputError, match=r"test\.txt cannot be read"):
+    with pytest.raises(InputError, match=r"test\.txt is not a regular file"):
         read_benchmark(folder, "small", DAYS)
 
 
@@ -124,3 +125,11 @@ def test_ids_are_the_files_own(benchmarks: Path) -> None:
     dataset = read_benchmark(benchmarks / "yago", "yago", Calendar(Tick.YEAR, "1830", Tick.YEAR))
     assert dataset.relations.id("<diedIn>") == 7
     assert dataset.entities.id("<Edmonton>") == 1
+
+
+def test_further_columns_of_names_are_left_out(folder: Path) -> None:
+    path = folder / "entity2id.txt"
+    lines = path.read_text("utf-8").splitlines()
+    names = list(read_benchmark(folder, "x", DAYS).entities)
+    path.write_text("".join(f"{line}\t1913-##-##\t####-##-##\n" for line in lines), "utf-8")
+    assert list(read_benchmark(folder, "x", DAYS).entities) == names

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from small_tables import named, read
+from small_tables import HEADER, named, read
 from xerte.errors import BadRowError, InputError
 
 GAMES = "winner,loser,cup,round,year,month,day\nAda,Ben,Open,final,2024,3,9\nBen,Cy,Open,semi,2024,3,7\n"
@@ -32,6 +32,19 @@ def test_a_template_with_an_empty_column_is_a_bad_row(tmp_path: Path) -> None:
     with pytest.raises(BadRowError, match="nothing there") as caught:
         read(tmp_path, text, subject="winner", relation="{cup}: {round}", object="loser", time=DATE)
     assert (caught.value.line, caught.value.column) == (4, "cup")
+
+
+def test_values_that_say_nothing(tmp_path: Path) -> None:
+    text = HEADER + "a,r,NA,2024-01-01\na,r,b,2024-01-02\nNA,r,b,2024-01-03\n"
+    told = [finding.kind for finding in read(tmp_path, text).report.findings]
+    assert told == ["empty"], "NA is a name, and that is told"
+    with pytest.raises(BadRowError, match="nothing there") as caught:
+        read(tmp_path, text, nothing=["NA"], missing_object="skip")
+    assert (caught.value.line, caught.value.column) == (4, "subject")
+    log = read(tmp_path, text, nothing=["NA"], missing_object="=nobody", bad_rows="skip")
+    assert named(log) == [("a", "r", "nobody", "2024-01-01"), ("a", "r", "b", "2024-01-02")]
+    skipped = read(tmp_path, text, nothing=["NA"], missing_object="skip", bad_rows="skip").report
+    assert (skipped.rows_read, skipped.rows_without_object, skipped.rows_skipped) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(

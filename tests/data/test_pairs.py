@@ -25,6 +25,11 @@ def test_codes_are_called_by_their_labels(tmp_path: Path) -> None:
     assert told == ["1 name has no label, like 99", "1 name has no label, like IRN"]
 
 
+def test_titles_tell_which_column_is_which(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text("label,code\nHost a visit,043\n")
+    assert "Host a visit" in read(tmp_path, ROWS, labels=tmp_path / "l.csv").relations
+
+
 def test_two_codes_may_mean_the_same(tmp_path: Path) -> None:
     log = read(tmp_path, ROWS, labels={"043": "visit", " 042": "no", "042": "visit"})
     assert list(log.relations) == ["99", "visit"]

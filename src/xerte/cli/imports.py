@@ -59,6 +59,9 @@ def import_events(
     missing_object: Annotated[
         str | None, typer.Option(help="Rows without an object: skip, or the name to put there, like =nobody.")
     ] = None,
+    nothing: Annotated[
+        list[str] | None, typer.Option(help="A value that says that nothing is there, like NA; may be repeated.")
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="What the codes of relations mean: a file with columns code, label.")
     ] = None,
@@ -106,8 +109,7 @@ def import_events(
     \b
     xerte data import my.csv --subject actor --relation action --object target --time date --name mine
     xerte data import games.csv --subject winner --relation =beats --object loser --time date --name games
-    xerte data import acled.csv --subject actor1 --relation "{event_type}: {sub_event_type}" --object actor2 \\
-      --time event_date --missing-object skip --keep notes --name conflicts
+    xerte data import log.csv --relation "{type}: {subtype}" --missing-object skip --keep notes --name log
     xerte data import a.parquet b.parquet --name mine --keep headline --bad-rows skip
     xerte data import log.tsv.gz --no-header --subject 1 --relation 2 --object 3 --time 4 --name log
     xerte data import my.xlsx --table Events --time-format %d/%m/%Y --aliases names.csv --name mine
@@ -123,7 +125,13 @@ def import_events(
     options: dict[str, Any] = {"bad_rows": bad_rows.value, "header": not no_header, "force": force}
     options |= {"subject": subject, "relation": relation, "object": object, "time": time, "lasting": lasting.value}
     chosen: dict[str, Any] = {"keep": keep, "time_format": time_format, "unit": unit, "rejects": rejects}
-    chosen |= {"ends": ends, "missing_object": missing_object, "labels": labels, "entity_labels": entity_labels}
+    chosen |= {
+        "ends": ends,
+        "missing_object": missing_object,
+        "nothing": nothing,
+        "labels": labels,
+        "entity_labels": entity_labels,
+    }
     chosen |= {"aliases": aliases, "time_zone": time_zone, "table": table, "sql": sql, "encoding": encoding}
     chosen |= {"format": format, "delimiter": delimiter}
     options |= {key: value for key, value in chosen.items() if value is not None}

@@ -2,7 +2,7 @@
 
 A folder holds `train.txt`, `valid.txt` and `test.txt` with one fact per line (subject, relation, object and time as
 whole numbers between tabs, blanks around them allowed; a fifth column is the same in every line and dropped), and
-`entity2id.txt` and `relation2id.txt` with a name, a tab and an id per line, in any order.
+`entity2id.txt` and `relation2id.txt` with a name, a tab and an id per line, in any order; further columns are left out.
 """
 
 import re
@@ -25,6 +25,8 @@ _COLUMNS = ("subject", "relation", "object", "time", "fifth")
 _FACT_WIDTHS = (4, 5)
 _WHOLE_NUMBER = re.compile(rb" *-?[0-9]+ *")
 _INT32 = np.iinfo(np.int32)
+_LONGEST_NUMBER = 20
+"""Digits, and blanks around them, of a number that could be one here."""
 
 
 def is_benchmark(folder: Path) -> bool:
@@ -49,9 +51,12 @@ def _names(path: Path) -> list[str]:
     """The names of a vocabulary file in the order of their ids."""
     rows: list[tuple[int, str, int]] = []
     for number, line in _lines(path):
-        name, tab, id = line.partition(b"\t")
-        if not tab or b"\t" in id:
-            raise BadRowError(str(path), number, "id", _shown(line), "not a name, one tab and an id")
+        name, tab, rest = line.partition(b"\t")
+        id = rest.partition(b"\t")[0]  # further columns, like the dates in RE-Net's files, are left out
+        if not tab:
+            raise BadRowError(str(path), number, "id", _shown(line), "not a name, a tab and an id")
+        if len(id) > _LONGEST_NUMBER:
+            raise BadRowError(str(path), number, "id", _shown(id), "more than 32 bits hold")
         if not _WHOLE_NUMBER.fullmatch(id):
             raise BadRowError(str(path), number, "id", _shown(id), "not a whole number")
         try:
@@ -105,6 +110,8 @@ def _complain(path: Path, limits: tuple[int, int, int]) -> NoReturn:
         for column, field in zip(_COLUMNS, fields, strict=False):
             if not _WHOLE_NUMBER.fullmatch(field):
                 raise BadRowError(str(path), number, column, _shown(field), "not a whole number")
+            if len(field) > _LONGEST_NUMBER:
+                raise BadRowError(str(path), number, column, _shown(field), "more than 32 bits hold")
         values = [int(field) for field in fields]
         for column, value, limit in zip(_COLUMNS, values, limits, strict=False):
             if not 0 <= value < limit:
@@ -122,6 +129,8 @@ def _complain(path: Path, limits: tuple[int, int, int]) -> NoReturn:
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Every line that is not empty, with its number."""
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a regular file: copy what it gives to a file first")
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if stripped := line.rstrip(b"\r\n"):

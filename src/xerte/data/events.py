@@ -98,6 +98,7 @@ def read_events(
     unit: str | None = None,
     lasting: str = "every",
     missing_object: str | None = None,
+    nothing: Sequence[str] = (),
     labels: Pairs | None = None,
     entity_labels: Pairs | None = None,
     bad_rows: Literal["stop", "skip"] = "stop",
@@ -126,6 +127,7 @@ def read_events(
         unit: the rhythm of the data (second … year); found from the gaps between times unless given.
         lasting: what becomes of a fact with an end: a fact in "every" unit until then, one at "both" ends, or "begin".
         missing_object: what to do with rows that have no object: "skip" them, or the name to put there, like "=nobody".
+        nothing: values that say that nothing is there, like "NA"; a name unless given.
         labels: what the codes of relations mean: a mapping, or a file of two columns.
         entity_labels: likewise for entities.
         bad_rows: "stop" at the first bad row, or "skip" all of them and write them to `rejects`.
@@ -146,7 +148,7 @@ def read_events(
     asked |= {f"extra{number}": column for number, column in enumerate(keep)}
     with scratch() as db:
         options = {"format": format, "table": table, "encoding": encoding, "delimiter": delimiter}
-        sources, inputs = open_sources(db, path, asked, sql=sql, quote=quote, header=header, **options)
+        sources, inputs = open_sources(db, path, asked, sql=sql, quote=quote, header=header, nothing=nothing, **options)
         names = {"relation": labels, "entity": entity_labels}
         meant = {kind: dict(read_pairs(given, db.folder)) for kind, given in names.items() if given is not None}
         how = _How(asked_time, time_zone, meant, may_lack_object=missing_object is not None)

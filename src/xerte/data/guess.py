@@ -16,6 +16,7 @@ ROWS_LOOKED_AT = 100_000
 _EXAMPLES = 3
 _LONGEST_EXAMPLE = 30
 _MOST_COLUMNS = 200
+_LONGEST_NAME = 100
 
 _WORDS = {
     "ends": ("ends", "end", "end_date", "enddate", "until", "date_end", "end_time", "to_date", "valid_to", "stop"),
@@ -37,6 +38,8 @@ _WORDS = {
         "kind", "category", "verb", "tournament", "commodity", "type_of_violence", "interaction", "sub_event_type",
     ),
 }  # fmt: skip
+
+_DATED = re.compile(r"(?:^|_)(?:\w*date|\w*time|year|day)(?:_|$)")
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def look(db: Scratch, source: Source) -> tuple[int, list[ColumnSeen], TimeReadin
     dates = [n for n in range(len(everything)) if _is_time(db, n)]
     if "time" not in roles.values() and dates:
         roles[source.columns[dates[0]]] = "time"
+    _guess_by_values(db, source.columns[: len(everything)], roles, rows)
     for number, name in enumerate(source.columns[: len(everything)]):
         role = roles.get(name, "")
         if role == "time":
@@ -85,15 +89,29 @@ def guess_roles(names: Sequence[str]) -> dict[str, str]:
     plain = {name: re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_") for name in names}
     roles: dict[str, str] = {}
     for role, words in _WORDS.items():
-        for word in (re.sub(r"[^a-z0-9]+", "_", word) for word in words):
+        for word in (f"{word}{end}" for end in ("", "_name") for word in words):
             fitting = next((name for name in names if plain[name] == word and name not in roles), None)
             if fitting is not None:
                 roles[fitting] = role
                 break
     if "time" not in roles.values():
-        dated = [name for name in names if "date" in plain[name] or "time" in plain[name]]
-        roles |= {dated[0]: "time"} if dated and dated[0] not in roles else {}
+        dated = [name for name in names if _DATED.search(plain[name]) and name not in roles]
+        roles |= {dated[0]: "time"} if dated else {}
     return roles
+
+
+def _guess_by_values(db: Scratch, names: Sequence[str], roles: dict[str, str], rows: int) -> None:
+    """Give subject and object, where nobody has them, to the first columns of words."""
+    for number, name in enumerate(names):
+        missing = [role for role in ("subject", "object") if role not in roles.values()]
+        if name in roles or not missing:
+            continue
+        filled, distinct, numbers, longest = db.con.execute(
+            f"""SELECT count(value), count(DISTINCT value), count(try_cast(value AS DOUBLE)), max(length(value))
+            FROM (SELECT extra{number} AS value FROM seen LIMIT 10000)"""
+        ).fetchone() or (0, 0, 0, 0)
+        if not numbers and 2 * filled > min(rows, 10000) and distinct > 1 and longest < _LONGEST_NAME:
+            roles[name] = missing[0]
 
 
 def _is_time(db: Scratch, number: int) -> bool:

@@ -10,6 +10,7 @@ from xerte.data.words import counted
 
 _MOST_NAMES = 1_000_000
 _QUESTION = "?"
+_EMPTY = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None", "-", "--", ".")
 
 
 def lookalikes(entities: Vocabulary, relations: Relations) -> list[Finding]:
@@ -27,6 +28,10 @@ def lookalikes(entities: Vocabulary, relations: Relations) -> list[Finding]:
     if _QUESTION in entities:
         text = "an entity is called ?, which asks in questions: rename it in the file"
         findings.append(Finding("question mark", 1, text))
+    empty = [name for name in _EMPTY if name in entities]
+    if empty:
+        text = f"an entity is called {empty[0]}: if that says that nothing is there, name it as such"
+        findings.append(Finding("empty", len(empty), text))
     reciprocal = [name for name in relations if name.startswith(Relations.PREFIX)]
     if reciprocal:
         text = (

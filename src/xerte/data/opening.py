@@ -39,6 +39,7 @@ def open_sources(
     delimiter: str | None,
     quote: str,
     header: bool,
+    nothing: Sequence[str] = (),
 ) -> tuple[list[Source], list[Path]]:
     """The sources, knowing their columns and roles (none where nothing is asked for), and the files that are read.
 
@@ -49,9 +50,9 @@ def open_sources(
     if sql is not None:
         if paths is None or len(paths) > 1:
             raise InputError("a query asks one database, or the files it names itself: give no other file")
-        return [_described(db, from_query(db, sql, paths[0] if paths else None), asked)], paths
+        return [_described(db, from_query(db, sql, paths[0] if paths else None), asked, nothing)], paths
     if paths is None:
-        return [_described(db, from_frame(db, given), asked)], []
+        return [_described(db, from_frame(db, given), asked, nothing)], []
     if not paths:
         raise InputError("give at least one events file")
     sources = []
@@ -62,7 +63,7 @@ def open_sources(
                 source = from_workbook(db, source, table if plain.shown == path else None, header)
             elif source.format is FileFormat.JSON:
                 source = _json_source(db, source)
-            sources.append(_described(db, source, asked))
+            sources.append(_described(db, source, asked, nothing))
     return sources, paths
 
 
@@ -73,7 +74,8 @@ def _json_source(db: Scratch, source: Source) -> Source:
     return from_json(db, source) if head.startswith(b"[") else replace(source, format=FileFormat.JSONL)
 
 
-def _described(db: Scratch, source: Source, asked: Mapping[str, Column] | None) -> Source:
+def _described(db: Scratch, source: Source, asked: Mapping[str, Column] | None, nothing: Sequence[str]) -> Source:
+    source = replace(source, nothing=tuple(nothing))
     if not source.is_text:
         columns = table_columns(db, source)
     elif source.format is FileFormat.JSONL:

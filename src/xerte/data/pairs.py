@@ -11,20 +11,9 @@ from xerte.errors import BadRowError, InputError
 
 Pairs = Mapping[str, str] | str | PathLike[str]
 """What each name means, or a file that says so."""
-_TITLES = {
-    "code",
-    "value",
-    "key",
-    "id",
-    "alias",
-    "label",
-    "name",
-    "text",
-    "meaning",
-    "description",
-    "entity",
-    "relation",
-}
+_FIRST = {"code", "value", "key", "id", "alias", "former", "from", "old"}
+_SECOND = {"label", "name", "text", "meaning", "description", "entity", "relation", "current", "to", "new"}
+"""Titles of the two columns; where they stand the other way round, so do the columns."""
 
 
 def read_pairs(given: Pairs, folder: Path) -> list[tuple[str, str]]:
@@ -52,14 +41,18 @@ def read_pairs(given: Pairs, folder: Path) -> list[tuple[str, str]]:
 
 def _distinct(source: Source) -> list[tuple[str, str]]:
     pairs: dict[str, str] = {}
+    swapped = False
     for number, record in enumerate(records(source)):
         if isinstance(record.fields, Fault):
             raise BadRowError(str(source.path), record.line, *record.fields)
         one, other = (text.strip() for text in record.fields.values())
-        if number == 0 and {one.casefold(), other.casefold()} <= _TITLES:
+        if number == 0 and {one.casefold(), other.casefold()} <= _FIRST | _SECOND:
+            swapped = one.casefold() in _SECOND and other.casefold() in _FIRST
             continue
         if not one or not other:
             raise BadRowError(str(source.path), record.line, "1" if other else "2", "", "nothing there")
+        if swapped:
+            one, other = other, one
         if pairs.setdefault(one, other) != other:
             raise InputError(
                 f"{source.path}, line {record.line}: {one!r} means {other!r} here and {pairs[one]!r} before: keep one"

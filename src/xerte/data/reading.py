@@ -295,9 +295,12 @@ def _columns(source: Source, sieved: Path | None = None) -> str:
     """The roles under their names in `raw`; an empty text is a missing one."""
 
     def column(place: int) -> str:
+        name = identifier(source.columns[place])
         if source.format in (FileFormat.CSV, FileFormat.TSV):
-            return f"c{place if sieved is None else source.wanted.index(place)}"
-        return identifier(source.columns[place])
+            name = f"c{place if sieved is None else source.wanted.index(place)}"
+        if not source.nothing:
+            return name
+        return f"(CASE WHEN trim({name}::VARCHAR) NOT IN ({', '.join(map(quoted, source.nothing))}) THEN {name} END)"
 
     made: list[str] = []
     for name, role in source.roles.items():

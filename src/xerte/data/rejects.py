@@ -111,7 +111,9 @@ def _text_rejects(
             fault = record.fields
         else:
             if bad[row]:
-                fields = record.fields
+                fields = {
+                    place: "" if text.strip() in source.nothing else text for place, text in record.fields.items()
+                }
                 texts = {role: expression.text(fields) for role, expression in source.roles.items()}
                 empty = {
                     role: expression.empty_column(fields, source.columns) for role, expression in source.roles.items()

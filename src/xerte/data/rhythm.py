@@ -46,8 +46,11 @@ def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None
     Args:
         seconds: moments in seconds since 1970 (UTC).
         precision: how fine the moments were written; fewer than three distinct ones get no coarser a tick.
-        unit: the unit to use, or None to find it.
+        unit: the unit to use, or None to find it; months and years cut off what is finer.
     """
+    if unit in (Tick.MONTH, Tick.YEAR):  # no fixed number of days makes one: what is finer is cut off
+        whole = seconds.astype("datetime64[s]").astype(f"datetime64[{_CODE[unit]}]")
+        seconds, precision = whole.astype("datetime64[s]").view(np.int64), unit
     distinct = _distinct(seconds)
     tick = _tick(distinct)
     if len(distinct) < _ENOUGH:

@@ -61,6 +61,7 @@ class Source:
         quote: what may stand around a field (CSV, TSV); empty when quotes mean nothing.
         header: whether the first row names the columns (CSV, TSV).
         table: the table in the database that holds its rows, where it is read from there.
+        nothing: values that say that nothing is there, like NA.
         columns: the names of all columns; their positions where there is no header.
         roles: what `subject`, `relation`, `object`, `time`, maybe `ends`, and `extra0` … are made of.
     """
@@ -72,6 +73,7 @@ class Source:
     quote: str = '"'
     header: bool = True
     table: str = ""
+    nothing: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     roles: Mapping[str, Expression] = field(default_factory=dict)
 

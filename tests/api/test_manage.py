@@ -1,0 +1,66 @@
+"""Datasets renamed, removed, merged where they are kept."""
+
+from pathlib import Path
+
+import pytest
+
+import xerte
+from xerte.api import manage
+from xerte.api.imports import import_events
+from xerte.errors import InputError
+
+ROWS = "subject,relation,object,time\nIRAN,r,Oman,2024-01-01\nIran,r,Oman,2024-01-02\nOman,r,Iran,2024-01-03\n"
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    (tmp_path / "e.csv").write_text(ROWS)
+    taken = import_events(tmp_path / "e.csv", "mine", keep=["relation"])
+    assert "1 group of entities look alike" in " ".join(finding.text for finding in taken.findings)
+
+
+def test_a_dataset_is_renamed_and_removed() -> None:
+    before = xerte.load("mine")
+    manage.rename("mine", "yours")
+    after = xerte.load("yours")
+    assert (after.name, len(after.facts), list(after.extras)) == ("yours", len(before.facts), ["relation"])
+    with pytest.raises(InputError, match="no dataset and no folder is called mine"):
+        manage.rename("mine", "theirs")
+    with pytest.raises(InputError, match=r"'../x' is no name"):
+        manage.rename("yours", "../x")
+    manage.remove("yours")
+    with pytest.raises(InputError, match="no dataset called yours is kept here"):
+        manage.remove("yours")
+    with pytest.raises(InputError, match="no dataset called world is kept here"):
+        manage.remove("world")
+
+
+def test_a_name_that_is_taken_is_not_overwritten(tmp_path: Path) -> None:
+    import_events(tmp_path / "e.csv", "other")
+    with pytest.raises(InputError, match="other exists already"):
+        manage.rename("mine", "other")
+    assert xerte.load("mine").name == "mine"
+
+
+def test_names_are_merged_and_apart_again() -> None:
+    merged, absent = manage.merge("mine", {"IRAN": "Iran", "Persia": "Iran"})
+    assert (dict(merged.entities.aliases), absent) == ({"IRAN": "Iran"}, ["Persia"])
+    assert xerte.load("mine").entities.id("IRAN") == xerte.load("mine").entities.id("Iran")
+    with pytest.raises(InputError, match="in a circle"):
+        manage.merge("mine", {"Iran": "IRAN"})
+    with pytest.raises(InputError, match="has no entity 'Persia'"):
+        manage.merge("mine", {"Persia": "Iran"})
+    apart = manage.unmerge("mine")
+    assert apart.entities.id("IRAN") != apart.entities.id("Iran")
+
+
+def test_aliases_at_import(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("alias,name\nIRAN,Iran\nPersia,Iran\n")
+    taken = import_events(tmp_path / "e.csv", "merged", aliases=tmp_path / "a.csv")
+    assert list(taken.dataset.entities) == ["Iran", "Oman"]
+    told = [finding.text for finding in taken.findings]
+    assert "1 alias was merged, which can be undone" in told
+    assert "1 alias is in no row, like 'Persia'" in told
+    assert not any("look alike" in text for text in told)
+    assert list(manage.unmerge("merged").entities) == ["Iran", "Oman", "IRAN"]
