@@ -31,6 +31,7 @@ from xerte.types import Split
 
 SMALL: dict[str, dict[str, Any]] = {
     "xerte": {"dims": (6, 5, 4), "static_dim": 6, "time_dim": 6, "n": 4, "k": 8},
+    "best": {"last": 40, "nodes": (4, 6), "walk_last": 5, "walk_same": 3, "counted": 30, "rank": 2, "messages": 2},
     "transe": {"dim": 6, "dropout": 0.3},
     "distmult": {"dim": 6, "n3": 0.1, "dropout": 0.3},
     "complex": {"dim": 6, "n3": 0.1},
@@ -43,7 +44,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "re-net": {"dim": 6, "blocks": 3, "length": 3, "global_epochs": 1},
 }
 LEARNERS = [name for name, entry in MODELS.items() if entry.learns]
-EAGER = ["de-simple", "re-net"]
+EAGER = ["de-simple", "re-net", "best"]
 """Their batches are of as many dates, or of histories as long, as the questions happen to have."""
 FIXED = [name for name in LEARNERS if name not in EAGER]
 

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -13,6 +12,7 @@ from xerte.data.directions import forward, opposite, reciprocal
 from xerte.data.facts import Facts
 from xerte.errors import CheckpointError
 from xerte.forecaster import Evidence, Part, Queries, Scores
+from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import Edges, TemporalIndex
 from xerte.segment import expand, segment_sum
 from xerte.types import Split
@@ -142,31 +142,6 @@ def _decayed(age: Tensor, decay: Tensor) -> Tensor:
     return 1 / power
 
 
-@dataclass(frozen=True)
-class _ByRelation:
-    """The objects of all directed facts, ordered by (relation, time)."""
-
-    key: Tensor
-    object: Tensor
-    span: int
-    first: int
-
-
-_by_relation: WeakKeyDictionary[TemporalIndex, _ByRelation] = WeakKeyDictionary()
-"""One sort per history: an index never changes, so what is read off it may be kept as long as it lives."""
-
-
-def _ordered(history: TemporalIndex) -> _ByRelation:
-    known = _by_relation.get(history)
-    if known is None:
-        _, edges = history.all_edges()
-        first, last = (int(edges.time.min()), int(edges.time.max())) if len(edges.time) else (0, 0)
-        span = last - first + 2
-        key, order = torch.sort(edges.relation * span + edges.time - first, stable=True)
-        known = _by_relation[history] = _ByRelation(key, edges.object[order], span, first)
-    return known
-
-
 def _shares(history: TemporalIndex, queries: Queries) -> tuple[Tensor, Tensor]:
     """share[g, o]: which part of the relation's facts before the time were about object o.
 
@@ -176,7 +151,7 @@ def _shares(history: TemporalIndex, queries: Queries) -> tuple[Tensor, Tensor]:
     Returns:
         (share, row): float64 [G, E], and the g of every question.
     """
-    facts = _ordered(history)
+    facts = FactsByRelation.of(history)
     # A time beyond the last fact sees all of them, one before the first none.
     moment = (queries.known_before - facts.first).clamp(0, facts.span - 1)
     wanted, row_of = torch.unique(queries.relation * facts.span + moment, return_inverse=True)

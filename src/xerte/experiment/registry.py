@@ -29,6 +29,8 @@ from xerte.data.frame import Frame
 from xerte.errors import InputError
 from xerte.forecaster import Forecaster, Learner
 from xerte.model import XERTE
+from xerte.parts.model import SumOfParts
+from xerte.parts.settings import PartsSettings
 from xerte.settings import ModelSettings
 
 
@@ -91,6 +93,13 @@ MODELS = {
             build=_xerte,
             explains="inference graph",
             presets=("auto", "paper", "text", "world"),
+        ),
+        Entry(
+            "best",
+            "past + walks + prior, all made of facts, times a factor; no entity has a parameter",
+            settings=PartsSettings,
+            build=SumOfParts,
+            explains="weighed facts",
         ),
         Entry(
             "recurrence",

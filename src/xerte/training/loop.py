@@ -99,6 +99,7 @@ class Trainer:
         loss_sum = torch.tensor(place.loss_sum, dtype=torch.float64, device=self.history.device)
         started, first = time.perf_counter(), place.step
         for step in range(place.step, steps):
+            self.step.slow_down((place.epoch + step / steps) / self.settings.epochs)
             loss_sum += self.step(order[step * size : (step + 1) * size], self.seed * 1_000_003 + place.epoch + 1)
             done = step + 1
             if self.on_progress is not None and (done % 10 == 0 or done == steps):

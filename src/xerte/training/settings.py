@@ -13,6 +13,8 @@ class TrainingSettings(BaseModel):
     epochs: int = Field(default=10, ge=1, description="at most so many times over the training facts")
     batch_size: int = Field(default=128, ge=1, le=1 << 16, description="questions in a step")
     lr: float = Field(default=2e-4, gt=0, description="learning rate of Adam")
+    falling: bool = Field(default=False, description="the learning rate rises at once and then falls to 0 by the end")
+    beta: float = Field(default=0.999, gt=0, lt=1, description="how slowly Adam forgets the size of gradients")
     clip: float = Field(default=1.0, gt=0, description="largest norm of the gradient")
     start: int = Field(default=48, description="ticks: only training facts from this time on are asked about")
     patience: int = Field(

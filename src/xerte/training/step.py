@@ -16,6 +16,8 @@ from xerte.training.replay import ReplayedStep
 from xerte.training.settings import TrainingSettings
 
 _Result = TypeVar("_Result")
+_RISE = 0.02
+"""The part of all steps within which a learning rate that is to fall rises first: Adam knows nothing yet."""
 
 
 class TrainingStep:
@@ -32,8 +34,17 @@ class TrainingStep:
         self.model, self.history, self.batches, self.settings = model, history, batches, settings
         kind = history.device.type
         self.optimiser = torch.optim.Adam(
-            model.parameters(), lr=settings.lr, fused=kind in ("cuda", "cpu"), capturable=kind == "cuda"
+            model.parameters(),
+            lr=settings.lr,
+            betas=(0.9, settings.beta),
+            fused=kind in ("cuda", "cpu"),
+            capturable=kind == "cuda",
         )
+
+    def slow_down(self, done: float) -> None:
+        """Sets the learning rate for when this part of all steps is done, where it is to fall."""
+        if self.settings.falling:
+            self.optimiser.param_groups[0]["lr"] = self.settings.lr * min(1.0, done / _RISE + 0.01) * (1 - done)
 
     def __call__(self, rows: Tensor, seed: int) -> Tensor:
         """Learns from these rows; their mean loss, which the next call may overwrite."""
@@ -75,7 +86,7 @@ class TrainingStep:
     @cached_property
     def _replayed(self) -> ReplayedStep | None:
         """A whole batch's step as a CUDA graph; None where there can be none."""
-        if self.history.device.type != "cuda" or not self.model.replayable:
+        if self.history.device.type != "cuda" or not self.model.replayable or self.settings.falling:
             return None
         asked = self.batches.queries, self.batches.answer, self.settings.batch_size, self.settings.clip
         with products(self.settings.precision, self.history.device):

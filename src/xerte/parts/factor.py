@@ -1,0 +1,171 @@
+"""What multiplies all evidence of one candidate alike: one number, read off what is known of it and of the pair."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import relu, softplus
+
+from xerte.forecaster import Queries
+from xerte.graph.index import TemporalIndex
+from xerte.parts.partners import Partners
+from xerte.parts.prior import Counts
+from xerte.parts.weighing import PACE
+from xerte.segment import segment_sum
+
+WINDOWS = (2, 10)
+"""Units: a candidate's activity is how many facts it had within each, and ever."""
+_NEVER = 1e4
+"""The age of what never happened."""
+_RELATION = 16
+
+
+def activity(
+    history: TemporalIndex, queries: Queries, ticks_per_unit: int, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """log(1 + facts of every entity) within each window before the question, and ever.
+
+    Returns:
+        (table, row): [T, E, 3] by distinct time, and the row of every question.
+    """
+    known, row_of = torch.unique(queries.known_before, return_inverse=True)
+    entity = torch.arange(history.num_entities, device=known.device)
+    back = torch.tensor([0, *(window * ticks_per_unit for window in WINDOWS)], device=known.device)
+    moment = (known[:, None] - back).flatten()
+    stop = history.before(entity, moment.expand(len(entity), -1)).view(len(entity), len(known), len(back))
+    now = stop[:, :, :1]
+    count = torch.cat([now - stop[:, :, 1:], now - history.segment_start[:, None, None]], dim=2)
+    return torch.log1p(count.transpose(0, 1).double()).to(dtype), row_of
+
+
+class Factor(nn.Module):
+    """log factor(o) = Σ_j γ_j[r] log(1 + n_j) + Σ_j δ_j[r] log(1 + activity_j) + [o met s] MLP(what is known of both).
+
+    The MLP reads the pair's facts as messages softplus(A_r' + B_r + A'_r' B'_r) e^(−Δ/τ_k), summed and log-compressed,
+    beside ages, counts, the place of o among those s met, and what the sum's terms say.
+
+    Args:
+        num_directions: of relations.
+        num_scales, num_counts: time scales of facts and of counts.
+        num_walks: lengths of walks.
+        messages: per time scale.
+        width: of the hidden layers.
+    """
+
+    def __init__(
+        self,
+        num_directions: int,
+        num_scales: int,
+        num_counts: int,
+        num_walks: int,
+        messages: int,
+        width: int,
+    ) -> None:
+        super().__init__()
+        known = num_counts + len(WINDOWS) + 1
+        self.common = nn.Parameter(torch.zeros(known))
+        self.own = nn.Parameter(torch.zeros(num_directions, known))
+        self.messages, size = messages, num_scales * messages
+        self.message_fact, self.message_asked, self.product_fact, self.product_asked = (
+            nn.Parameter(0.3 * torch.randn(num_directions, size)) for _ in range(4)
+        )
+        self.relation = nn.Parameter(0.3 * torch.randn(num_directions, _RELATION))
+        inputs = size + known + num_walks + 2 * num_scales + 2 + 6 + _RELATION
+        self.first, self.second, self.last = nn.Linear(inputs, width), nn.Linear(width, width), nn.Linear(width, 1)
+        with torch.no_grad():
+            self.last.weight *= 0.1
+
+    def for_all(self, counts: Counts, active: tuple[Tensor, Tensor], relation: Tensor) -> Tensor:
+        """The terms that every candidate has; [Q, E]."""
+        num_counts = counts.by_row.shape[2]
+        weight = PACE * (self.common + self.own)
+        of_row = weight[:, :num_counts].index_select(0, counts.relation)
+        about = (torch.log1p(counts.by_row) @ of_row[:, :, None])[:, :, 0].index_select(0, counts.row_of)
+        table, row_of = active
+        of_question = weight[:, num_counts:].index_select(0, relation)
+        return about + torch.einsum("qej,qj->qe", table.index_select(0, row_of), of_question)
+
+    def for_partners(
+        self,
+        queries: Queries,
+        partners: Partners,
+        link_weight: Tensor,
+        counts: Counts,
+        active: tuple[Tensor, Tensor],
+        total: Tensor,
+        walks: list[Tensor],
+    ) -> Tensor:
+        """The term of those that the subject met; [P].
+
+        Args:
+            link_weight: what the past says; [L].
+            total: the sum of all terms; [Q, E].
+            walks: what walks of every length say; [Q, E] each.
+        """
+        num_questions, num_entities = total.shape
+        question, object, link_pair = partners.pair_question, partners.pair_object, partners.link_pair
+        cell, num_pairs = question * num_entities + object, len(question)
+        of_link = partners.link_question
+        asked = queries.relation.index_select(0, of_link)
+        same = (asked == partners.link_relation).to(link_weight.dtype)
+
+        context = torch.cat([partners.link_basis * same[:, None], partners.link_basis], dim=1)
+        context = torch.cat(
+            [
+                torch.log1p(segment_sum(context, of_link, num_questions)),
+                torch.log(segment_sum(link_weight, of_link, num_questions) + 1e-3)[:, None],
+            ],
+            dim=1,
+        )
+        same_age = link_weight.new_full((num_pairs,), _NEVER).scatter_reduce(
+            0, link_pair, torch.where(same > 0, partners.link_age, _NEVER), "amin"
+        )
+        history = torch.stack(
+            [
+                torch.log1p(partners.pair_age),
+                torch.log1p(same_age),
+                torch.log1p(partners.pair_count),
+                torch.log1p(segment_sum(partners.link_count * same, link_pair, num_pairs)),
+                torch.log1p(partners.pair_place),
+                segment_sum(partners.link_latest * same, link_pair, num_pairs),
+            ],
+            dim=1,
+        )
+        counted = counts.by_row.flatten(0, 1).index_select(
+            0, counts.row_of.index_select(0, question) * num_entities + object
+        )
+        table, row_of = active
+        active_here = table.flatten(0, 1).index_select(0, row_of.index_select(0, question) * num_entities + object)
+        features = [
+            context.index_select(0, question),
+            self._messages(asked, partners),
+            torch.log(total.flatten().index_select(0, cell))[:, None],
+            torch.log1p(counted),
+            active_here,
+            history,
+            self.relation.index_select(0, queries.relation.index_select(0, question)),
+            *(torch.log(walk.flatten().index_select(0, cell) + 1e-4)[:, None] for walk in walks),
+        ]
+        hidden = relu(self.first(torch.cat(features, dim=1)))
+        out: Tensor = self.last(relu(self.second(hidden)))
+        return out[:, 0]
+
+    def _messages(self, asked: Tensor, partners: Partners) -> Tensor:
+        """log(1 + Σ messages) of every pair; [P, K · messages]. One table row per distinct pair of relations."""
+        num_directions, (num_links, num_scales) = len(self.relation), partners.link_basis.shape
+        both, which = torch.unique(asked * num_directions + partners.link_relation, return_inverse=True)
+        question, fact = both // num_directions, both % num_directions
+        product = self.product_fact.index_select(0, fact) * self.product_asked.index_select(0, question)
+        content = softplus(
+            self.message_fact.index_select(0, fact) + self.message_asked.index_select(0, question) + product
+        )
+        message = (
+            content.index_select(0, which).view(num_links, num_scales, self.messages) * partners.link_basis[:, :, None]
+        )
+        num_pairs = len(partners.pair_question)
+        return torch.log1p(segment_sum(message.flatten(1), partners.link_pair, num_pairs))
+
+    def penalty(self, spread: float) -> Tensor:
+        """As `Weighing.penalty`."""
+        learned = (self.first.weight, self.second.weight, self.last.weight, self.relation)
+        messages = (self.message_fact, self.message_asked, self.product_fact, self.product_asked)
+        plain = sum((weight.square().sum() for weight in (*learned, *messages)), self.own.new_zeros(()))
+        return ((PACE / spread * self.own).square().sum() + plain) / 2

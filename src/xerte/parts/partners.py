@@ -1,0 +1,105 @@
+"""Whom the questions' subjects met before, and how: read off the history, before any parameter comes in."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from xerte.forecaster import Queries
+from xerte.graph.index import TemporalIndex
+from xerte.segment import expand, segment_sum
+
+
+@dataclass(frozen=True)
+class Partners:
+    """The latest facts of every question's subject, summed up.
+
+    A *pair* is a question with an entity its subject met. A *link* is a pair with a direction: all facts of the pair
+    that say the same. Both are ordered by (question, entity, direction).
+
+    Attributes:
+        pair_question, pair_object: int64 [P].
+        pair_age: units since the latest fact of the pair; float [P].
+        pair_count: its facts; float [P].
+        pair_place: how many others the subject met later; float [P].
+        link_pair, link_relation: int64 [L].
+        link_basis: Σ e^(−Δ/τ_k) over its facts, one column per time scale; float [L, K].
+        link_age, link_count: as of a pair; float [L].
+        link_latest: whether it holds the latest fact of its pair; bool [L].
+    """
+
+    pair_question: Tensor
+    pair_object: Tensor
+    pair_age: Tensor
+    pair_count: Tensor
+    pair_place: Tensor
+    link_pair: Tensor
+    link_relation: Tensor
+    link_basis: Tensor
+    link_age: Tensor
+    link_count: Tensor
+    link_latest: Tensor
+
+    @property
+    def link_question(self) -> Tensor:
+        """The question of every link; int64 [L]."""
+        return self.pair_question.index_select(0, self.link_pair)
+
+
+def age_basis(age: Tensor, scale: Tensor) -> Tensor:
+    """e^(−Δ/τ_k) of every age, [n] -> [n, K]; an infinite scale counts."""
+    return torch.exp(-age[:, None] / scale)
+
+
+def find_partners(history: TemporalIndex, queries: Queries, last: int, scale: Tensor, ticks_per_unit: int) -> Partners:
+    """Reads the `last` facts of every subject that are known.
+
+    Questions that share subject and time, about half of a day's, share all of the work but the last step.
+
+    Args:
+        scale: τ_k in units; float [K].
+    """
+    num_entities, num_directions = history.num_entities, 2 * history.num_relations
+    columns = torch.stack([queries.subject, queries.known_before, queries.time], dim=1)
+    asker, asker_of = torch.unique(columns, dim=0, return_inverse=True)
+    start, stop = history.prior(asker[:, 0], asker[:, 1])
+    row, position = expand(torch.maximum(start, stop - last), stop)
+    relation, object, time = history.read(position)
+    age = (asker[:, 2].index_select(0, row) - time).to(scale.dtype) / ticks_per_unit
+    # Facts ascend with their row and, within it, in time: the largest number of a group is its latest fact.
+    number = torch.arange(len(row), device=row.device)
+
+    key, link = torch.unique((row * num_entities + object) * num_directions + relation, return_inverse=True)
+    basis = segment_sum(age_basis(age, scale), link, len(key))
+    count = torch.bincount(link, minlength=len(key)).to(scale.dtype)
+    latest = number.new_zeros(len(key)).scatter_reduce(0, link, number, "amax", include_self=False)
+
+    pair_key, pair = torch.unique_consecutive(key // num_directions, return_inverse=True)
+    pair_asker = pair_key // num_entities
+    pair_latest = number.new_zeros(len(pair_key)).scatter_reduce(0, pair, latest, "amax", include_self=False)
+    pairs_of = torch.bincount(pair_asker, minlength=len(asker))
+    pair_stop = torch.cumsum(pairs_of, 0)
+    order = torch.argsort(pair_latest)
+    rank = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
+    place = pair_stop.index_select(0, pair_asker) - 1 - rank
+
+    # From distinct askers to questions.
+    pair_question, of_pair = expand(
+        (pair_stop - pairs_of).index_select(0, asker_of), pair_stop.index_select(0, asker_of)
+    )
+    links_of = torch.bincount(pair, minlength=len(pair_key))
+    link_stop = torch.cumsum(links_of, 0)
+    link_pair, of_link = expand((link_stop - links_of).index_select(0, of_pair), link_stop.index_select(0, of_pair))
+    return Partners(
+        pair_question=pair_question,
+        pair_object=(pair_key % num_entities).index_select(0, of_pair),
+        pair_age=age.index_select(0, pair_latest).index_select(0, of_pair),
+        pair_count=segment_sum(count, pair, len(pair_key)).index_select(0, of_pair),
+        pair_place=place.to(scale.dtype).index_select(0, of_pair),
+        link_pair=link_pair,
+        link_relation=(key % num_directions).index_select(0, of_link),
+        link_basis=basis.index_select(0, of_link),
+        link_age=age.index_select(0, latest).index_select(0, of_link),
+        link_count=count.index_select(0, of_link),
+        link_latest=(latest == pair_latest.index_select(0, pair)).index_select(0, of_link),
+    )

@@ -1,0 +1,75 @@
+"""What a relation is usually about: counts of its objects, whoever the subject was."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from xerte.forecaster import Queries
+from xerte.graph.by_relation import FactsByRelation
+from xerte.graph.index import TemporalIndex
+from xerte.parts.partners import age_basis
+from xerte.parts.weighing import PACE
+from xerte.segment import expand
+
+
+@dataclass(frozen=True)
+class Counts:
+    """n_j(r, o, t) = Σ e^(−Δ/τ_j) over the relation's latest facts about o.
+
+    Questions with one relation and one time share a row.
+
+    Attributes:
+        by_row: float [G, E, J].
+        relation: of every row; int64 [G].
+        row_of: the row of every question; int64 [Q].
+    """
+
+    by_row: Tensor
+    relation: Tensor
+    row_of: Tensor
+
+
+def count(history: TemporalIndex, queries: Queries, last: int, scale: Tensor, ticks_per_unit: int) -> Counts:
+    """Counts the `last` known facts of every question's relation, and those of the same time as the first of them."""
+    facts = FactsByRelation.of(history)
+    columns = torch.stack([queries.relation, queries.known_before, queries.time], dim=1)
+    asked, row_of = torch.unique(columns, dim=0, return_inverse=True)
+    row, place = expand(*facts.latest(asked[:, 0], asked[:, 1], last))
+    age = (asked[:, 2].index_select(0, row) - facts.time.index_select(0, place)).to(scale.dtype) / ticks_per_unit
+    cell = row * history.num_entities + facts.object.index_select(0, place)
+    table = scale.new_zeros(len(asked) * history.num_entities, len(scale))
+    table.index_add_(0, cell, age_basis(age, scale))
+    return Counts(table.view(len(asked), history.num_entities, len(scale)), asked[:, 0], row_of)
+
+
+class Prior(nn.Module):
+    """prior(o) = Σ_j e^(p_j[r]) n_j(r, o, t) / (1 + Σ_o' n_j(r, o', t)) + ε_r: shares of the relation's facts.
+
+    ε_r is what every candidate has, were it never seen before.
+    """
+
+    def __init__(self, num_directions: int, num_scales: int) -> None:
+        super().__init__()
+        self.common = nn.Parameter(torch.full((num_scales,), -2.0 / PACE))
+        self.own = nn.Parameter(torch.zeros(num_directions, num_scales))
+        self.common_least = nn.Parameter(torch.full((1,), -9.0 / PACE))
+        self.own_least = nn.Parameter(torch.zeros(num_directions))
+
+    def forward(self, counts: Counts) -> Tensor:
+        """The prior of every candidate, ε included; [Q, E]."""
+        share = self.weights().index_select(0, counts.relation) / (1 + counts.by_row.sum(1))
+        by_row = (counts.by_row @ share[:, :, None])[:, :, 0] + self.least().index_select(0, counts.relation)[:, None]
+        return by_row.index_select(0, counts.row_of)
+
+    def weights(self) -> Tensor:
+        """e^(p_j[r]); [directions, J]."""
+        return (PACE * (self.common + self.own)).exp()
+
+    def least(self) -> Tensor:
+        """ε_r; [directions]."""
+        return (PACE * (self.common_least + self.own_least)).exp()
+
+    def penalty(self, spread: float) -> Tensor:
+        """As `Weighing.penalty`."""
+        return (PACE / spread) ** 2 * (self.own.square().sum() + self.own_least.square().sum()) / 2

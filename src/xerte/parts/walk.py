@@ -1,0 +1,176 @@
+"""Who is near the subject: walks from fact to fact, summed over whole neighbourhoods. Nothing is drawn at random."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from xerte.data.directions import opposite
+from xerte.forecaster import Queries
+from xerte.graph.index import TemporalIndex
+from xerte.parts.partners import Partners, age_basis
+from xerte.parts.weighing import PACE, Tables, Weighing, pooled
+from xerte.segment import expand, segment_sum
+
+_LEAK = (0.01, 0.05)
+"""At first so much is lost at the subject and at every later node: where there is little to go by, less goes on."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far walks look.
+
+    Attributes:
+        steps: facts in the longest walk.
+        nodes: so many of the heaviest entities are left by step 2, 3 …
+        last: of each of them, so many latest facts are followed,
+        same: and so many latest of the question's own relation, in both directions.
+    """
+
+    steps: int
+    nodes: tuple[int, ...]
+    last: int
+    same: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the walks of a batch: nodes that were left and the facts that were followed.
+
+    Attributes:
+        node_question, node_entity: int64 [N].
+        node_mass: the part of the walk that stood there; float [N].
+        edge_node, edge_position, edge_object: the node a fact was followed from, its position in the history, and
+            where it leads; int64 [M].
+        edge_mass: the part of the walk that went this way; float [M].
+    """
+
+    node_question: Tensor
+    node_entity: Tensor
+    node_mass: Tensor
+    edge_node: Tensor
+    edge_position: Tensor
+    edge_object: Tensor
+    edge_mass: Tensor
+
+
+class Walk(nn.Module):
+    """walk(o) = Σ_l e^(g_l[r]) m_l(o), where m_l(o) is the chance that l facts lead from the subject to o.
+
+    From x at step l a fact (x, r', y) is followed with the chance w_l(r, r', Δ) / (leak_l + Σ w_l) over the facts of x
+    that are looked at; w_l as in `Weighing`. Walks do not return to the subject. The first step leads to a partner,
+    which is the past's business: walks count from the second on. A walk goes on from the heaviest nodes only.
+
+    Args:
+        num_directions: of relations.
+        num_scales: K.
+        rank: of the weighings.
+        reach: how far to look.
+    """
+
+    def __init__(self, num_directions: int, num_scales: int, rank: int, reach: Reach) -> None:
+        super().__init__()
+        self.reach = reach
+        self.weighings = nn.ModuleList(Weighing(num_directions, num_scales, rank) for _ in range(reach.steps))
+        first, later = _LEAK
+        leak = torch.tensor([first] + [later] * (reach.steps - 1))
+        self.leak = nn.Parameter(leak.log() / PACE)
+        self.common = nn.Parameter(torch.full((reach.steps - 1,), -2.0 / PACE))
+        self.own = nn.Parameter(torch.zeros(num_directions, reach.steps - 1))
+
+    def forward(
+        self, history: TemporalIndex, queries: Queries, partners: Partners, scale: Tensor, ticks_per_unit: int
+    ) -> tuple[list[Tensor], list[Step]]:
+        """What walks of 2, 3 … facts add to every candidate [Q, E] each, and the steps from the second on."""
+        mass = self.first(queries, partners, history.num_entities)
+        gate = self.gates().index_select(0, queries.relation)
+        leak = (PACE * self.leak).exp()
+        parts, steps = [], []
+        for i, weighing in enumerate(self._weighings()[1:]):
+            nodes = _heaviest(mass.detach(), self.reach.nodes[i])
+            edges = self._edges(history, queries, *nodes)
+            step = _follow(history, queries, nodes, edges, mass, weighing, leak[i + 1], scale, ticks_per_unit)
+            question = step.node_question.index_select(0, step.edge_node)
+            mass = pooled(step.edge_mass, question, step.edge_object, len(queries), history.num_entities)
+            parts.append(mass * gate[:, i, None])
+            steps.append(step)
+        return parts, steps
+
+    def first(self, queries: Queries, partners: Partners, num_entities: int) -> Tensor:
+        """m_1: where the first fact leads; [Q, E]."""
+        question = partners.link_question
+        asked = queries.relation.index_select(0, question)
+        weight = self.first_tables().weigh(asked, partners.link_relation, partners.link_basis)
+        total = segment_sum(weight, question, len(queries)) + (PACE * self.leak[0]).exp()
+        entity = partners.pair_object.index_select(0, partners.link_pair)
+        chance = weight / total.index_select(0, question)
+        return pooled(chance, question, entity, len(queries), num_entities)
+
+    def first_tables(self) -> Tables:
+        """What facts of the subject weigh for the first step."""
+        return self._weighings()[0].tables()
+
+    def gates(self) -> Tensor:
+        """e^(g_l[r]), [directions, steps − 1]."""
+        return (PACE * (self.common + self.own)).exp()
+
+    def penalty(self, spread: float) -> Tensor:
+        """As `Weighing.penalty`."""
+        own = (PACE / spread * self.own).square().sum() / 2
+        return own + sum((weighing.penalty(spread) for weighing in self._weighings()), own.new_zeros(()))
+
+    def _weighings(self) -> Sequence[Weighing]:
+        return [weighing for weighing in self.weighings if isinstance(weighing, Weighing)]
+
+    def _edges(
+        self, history: TemporalIndex, queries: Queries, question: Tensor, entity: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """(node, position) of the facts that are looked at: the latest, and the latest of the question's relation."""
+        known, asked = queries.known_before.index_select(0, question), queries.relation.index_select(0, question)
+        start, stop = history.prior(entity, known)
+        start = torch.maximum(start, stop - self.reach.last)
+        found = [expand(start, stop)]
+        if self.reach.same:
+            for relation in (asked, opposite(asked)):
+                low, high = history.prior_of_relation(entity, relation, known)
+                node, rank = expand(torch.maximum(low, high - self.reach.same), high)
+                position = history.by_relation(rank)
+                older = position < start.index_select(0, node)  # not among the latest already
+                found.append((node[older], position[older]))
+        return torch.cat([node for node, _ in found]), torch.cat([position for _, position in found])
+
+
+def _heaviest(mass: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """(question, entity) of the nodes with the largest mass of each question."""
+    top, entity = torch.topk(mass, min(size, mass.shape[1]), dim=1)
+    question = torch.arange(len(mass), device=mass.device)[:, None].expand_as(entity)
+    return question[top > 0], entity[top > 0]
+
+
+def _follow(
+    history: TemporalIndex,
+    queries: Queries,
+    nodes: tuple[Tensor, Tensor],
+    edges: tuple[Tensor, Tensor],
+    mass: Tensor,
+    weighing: Weighing,
+    leak: Tensor,
+    scale: Tensor,
+    ticks_per_unit: int,
+) -> Step:
+    """Splits the mass of every node over the facts that lead on from it."""
+    question, entity = nodes
+    node, position = edges
+    relation, object, time = history.read(position)
+    of = question.index_select(0, node)
+    onward = torch.nonzero(object != queries.subject.index_select(0, of))[:, 0]
+    node, position, relation, object, time, of = (
+        column.index_select(0, onward) for column in (node, position, relation, object, time, of)
+    )
+    age = (queries.time.index_select(0, of) - time).to(scale.dtype) / ticks_per_unit
+    asked = queries.relation.index_select(0, of)
+    weight = weighing.tables().weigh(asked, relation, age_basis(age, scale))
+    total = segment_sum(weight, node, len(question)) + leak
+    here = mass.flatten().index_select(0, question * history.num_entities + entity)
+    return Step(question, entity, here, node, position, object, (here / total).index_select(0, node) * weight)

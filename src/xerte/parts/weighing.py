@@ -1,0 +1,99 @@
+"""What an earlier fact weighs for a question: by the two relations and its age, whoever is involved."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from xerte.data.directions import opposite
+from xerte.segment import segment_sum
+
+PACE = 10.0
+"""Logarithms of weights are learned ten times as fast as a layer's weights: kept at a tenth, one rate serves both."""
+_OTHER = -3.0
+"""The logarithm of what a fact of another relation weighs at first, against 0 for one of the question's own."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A weighing with its exponentials taken, made once per batch.
+
+    Attributes:
+        pair: e^a, [directions²].
+        own: e^(b_k), then e^(b_k + d_k) for facts of the question's own direction; [2 · directions, K].
+        other: e^(c_k), [directions, K].
+    """
+
+    pair: Tensor
+    own: Tensor
+    other: Tensor
+
+    def weigh(self, asked: Tensor, relation: Tensor, basis: Tensor) -> Tensor:
+        """w of facts under `relation` for questions of `asked`, by their age basis; [n], [n], [n, K] -> [n]."""
+        num_directions = len(self.other)
+        own = torch.where(asked == relation, asked + num_directions, asked)
+        by_scale = self.own.index_select(0, own) * self.other.index_select(0, relation) * basis
+        return self.pair.index_select(0, asked * num_directions + relation) * by_scale.sum(1)
+
+
+class Weighing(nn.Module):
+    """w(r, r', Δ) = e^a[r,r'] Σ_k exp(b_k[r] + c_k[r'] + [r = r'] d_k[r]) e^(−Δ/τ_k).
+
+    a[r, r'] = u_r · v_r' + row_r + column_r' + rest[r, r'], plus what equal and reciprocal relations share. What is
+    particular to a relation or to a pair of them is held near 0 (see `penalty`): few facts move it little.
+
+    Args:
+        num_directions: of relations, 2R.
+        num_scales: K.
+        rank: of u and v.
+    """
+
+    def __init__(self, num_directions: int, num_scales: int, rank: int) -> None:
+        super().__init__()
+        zeros = nn.Parameter
+        self._kept: tuple[tuple[tuple[int, int], ...], Tables] | None = None
+        self.left = nn.Parameter(torch.randn(num_directions, rank) * 0.1 / PACE)
+        self.right = nn.Parameter(torch.randn(num_directions, rank) * 0.1 / PACE)
+        self.rest = zeros(torch.zeros(num_directions, num_directions))
+        self.row, self.column = zeros(torch.zeros(num_directions)), zeros(torch.zeros(num_directions))
+        self.same, self.reciprocal = zeros(torch.zeros(1)), zeros(torch.zeros(1))
+        self.scale, self.same_scale = zeros(torch.zeros(num_scales)), zeros(torch.zeros(num_scales))
+        self.asked_scale = zeros(torch.zeros(num_directions, num_scales))
+        self.fact_scale = zeros(torch.zeros(num_directions, num_scales))
+        self.own_scale = zeros(torch.zeros(num_directions, num_scales))
+
+    def tables(self) -> Tables:
+        """The weights of this moment, ready to be looked up; kept while nothing learns."""
+        if torch.is_grad_enabled() or self.training:
+            self._kept = None
+            return self._tables()
+        made_of = tuple((weight.data_ptr(), weight._version) for weight in self.parameters())
+        if self._kept is None or self._kept[0] != made_of:
+            self._kept = made_of, self._tables()
+        return self._kept[1]
+
+    def _tables(self) -> Tables:
+        direction = torch.arange(len(self.row), device=self.row.device)
+        pair = PACE * PACE * (self.left @ self.right.T)
+        pair = pair + PACE * (self.rest + self.row[:, None] + self.column) + _OTHER
+        pair = pair.index_put((direction, direction), PACE * self.same - _OTHER, accumulate=True)
+        pair = pair.index_put((direction, opposite(direction)), PACE * self.reciprocal, accumulate=True)
+        asked = self.scale + self.asked_scale
+        own = torch.cat([asked, asked + self.same_scale + self.own_scale])
+        return Tables(pair.exp().flatten(), (PACE * own).exp(), (PACE * self.fact_scale).exp())
+
+    def penalty(self, spread: float) -> Tensor:
+        """−log of a normal density at what belongs to one relation or one pair, but for a constant.
+
+        Args:
+            spread: its standard deviation.
+        """
+        particular = (self.rest, self.row, self.column, self.asked_scale, self.fact_scale, self.own_scale)
+        shrunk = sum(((PACE / spread * table).square().sum() for table in particular), self.rest.new_zeros(()))
+        return (shrunk + PACE * PACE * (self.left.square().sum() + self.right.square().sum())) / 2
+
+
+def pooled(weight: Tensor, question: Tensor, entity: Tensor, num_questions: int, num_entities: int) -> Tensor:
+    """Weights summed by (question, entity); [n] -> [Q, E]."""
+    cell = question * num_entities + entity
+    return segment_sum(weight, cell, num_questions * num_entities).view(num_questions, num_entities)

@@ -1,0 +1,143 @@
+"""The sum of parts beside its slow twin, on a small history where everything is cut off somewhere."""
+
+import numpy as np
+import pytest
+import torch
+
+from twins.parts import SlowParts
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.facts import Facts
+from xerte.data.frame import Frame
+from xerte.forecaster import Meaning, Queries
+from xerte.graph.index import TemporalIndex
+from xerte.parts.model import SumOfParts
+from xerte.parts.settings import PartsSettings
+
+NUM_ENTITIES, NUM_RELATIONS, TICKS = 12, 3, 24
+SETTINGS = PartsSettings(
+    last=12, nodes=(3, 4), walk_last=4, walk_same=2, counted=9, rank=2, messages=2, width=5, scales=(2, 9)
+)
+
+
+@pytest.fixture(scope="module")
+def facts() -> Facts:
+    """120 facts of 20 days about 11 of 12 entities; relation 2 has loops from day 10 on, no other has any."""
+    draw = np.random.default_rng(2)
+    rows = np.stack([draw.integers(0, high, 120) for high in (11, 3, 11, 20)], axis=1)
+    loops = rows[:, 0] == rows[:, 2]
+    rows = np.unique(rows[~loops | ((rows[:, 1] == 2) & (rows[:, 3] >= 10))], axis=0)
+    rows[:, 3] *= TICKS
+    return Facts(*(rows[:, column].astype(np.int32) for column in range(4)))
+
+
+@pytest.fixture(scope="module")
+def history(facts: Facts) -> TemporalIndex:
+    return TemporalIndex.build(facts, NUM_ENTITIES, NUM_RELATIONS)
+
+
+@pytest.fixture(scope="module")
+def model() -> SumOfParts:
+    """Every parameter is drawn: nothing is equal because it is 0."""
+    frame = Frame(NUM_ENTITIES, NUM_RELATIONS, Calendar(Tick.HOUR, "2024-01-01", Tick.DAY), 0, 19 * TICKS)
+    model = SumOfParts(SETTINGS, frame, 0).double().eval()
+    draw = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=draw, dtype=torch.float64)
+            parameter.add_(noise, alpha=0.3 if name.startswith("factor") and "own" not in name else 0.05)
+    return model
+
+
+QUESTIONS = [(0, 0, 19), (3, 5, 12), (7, 4, 15), (11, 1, 20), (2, 2, 0), (5, 3, 3)]
+
+
+def ask(rows: list[tuple[int, int, int]]) -> Queries:
+    subject, relation, day = (torch.tensor(column) for column in zip(*rows, strict=True))
+    return Queries.at(subject, relation, day * TICKS)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("row", range(len(QUESTIONS)))
+def test_parts_and_probabilities_are_those_of_the_slow_twin(
+    row: int, model: SumOfParts, facts: Facts, history: TemporalIndex
+) -> None:
+    subject, asked, day = QUESTIONS[row]
+    slow = SlowParts(model, facts, subject, asked, day * TICKS)
+    scores = model.forecast(history, ask(QUESTIONS))
+    for part in scores.parts:
+        torch.testing.assert_close(part.weight[row].tolist(), getattr(slow, part.name)(), rtol=1e-9, atol=1e-12)
+    assert scores.meaning is Meaning.PROBABILITY
+    assert bool(scores.reached.all())
+    torch.testing.assert_close(scores.scores[row].tolist(), slow.probabilities(), rtol=1e-8, atol=1e-12)
+
+
+@torch.no_grad()
+def test_evidence_is_every_fact_with_what_it_brought(model: SumOfParts, facts: Facts, history: TemporalIndex) -> None:
+    subject, asked, day = QUESTIONS[1]
+    slow = SlowParts(model, facts, subject, asked, day * TICKS)
+    past, walk, prior = model.forecast(history, ask(QUESTIONS)).parts
+    for candidate in range(NUM_ENTITIES):
+        assert past.evidence
+        assert walk.evidence
+        assert prior.evidence
+        found = past.evidence(1, candidate)
+        expected = {e[3]: slow.weigh(model.past, e) for e in slow.own_facts if e[2] == candidate}
+        assert dict(zip(found.fact.tolist(), found.weight.tolist(), strict=True)) == pytest.approx(expected)
+        assert found.weight.tolist() == sorted(found.weight.tolist(), reverse=True)
+
+        brought: dict[int, float] = {}
+        for weight, path in slow.walks():
+            if path[-1][2] == candidate:
+                for fact in (edge[3] for edge in path):
+                    brought[fact] = brought.get(fact, 0.0) + weight
+        found = walk.evidence(1, candidate)
+        assert dict(zip(found.fact.tolist(), found.weight.tolist(), strict=True)) == pytest.approx(brought)
+
+        found = prior.evidence(1, candidate)
+        least = float(model.prior.least()[asked])
+        assert float(found.weight.sum()) + least == pytest.approx(float(prior.weight[1, candidate]))
+
+
+def test_the_subject_is_an_answer_only_where_the_relation_had_such_facts(
+    model: SumOfParts, facts: Facts, history: TemporalIndex
+) -> None:
+    """Relation 2 is the one with loops, from day 10 on."""
+    with torch.no_grad():
+        before, after, other = model.forecast(history, ask([(4, 4, 9), (4, 4, 20), (4, 2, 20)])).scores[:, 4].tolist()
+    assert before < 1e-7
+    assert other < 1e-7 < after
+
+
+def test_loss_is_that_of_each_answer_among_what_is_not_true(
+    model: SumOfParts, facts: Facts, history: TemporalIndex
+) -> None:
+    """−log (p / (1 − p of the other true answers)) and the penalty's share; at the last training time none is told."""
+    rows = [(int(s), 2 * int(p), int(t) // TICKS) for s, p, _, t in zip(*facts.columns(), strict=True)]
+    answer = torch.from_numpy(facts.object.astype(np.int64))
+    with torch.no_grad():
+        loss, penalty = model.loss(history, ask(rows), answer, 0), float(model.penalty())
+        chance = model.forecast(history, ask(rows)).scores
+    expected = 0.0
+    for row, (question, truth) in enumerate(zip(rows, answer.tolist(), strict=True)):
+        others = {int(o) for q, o in zip(rows, answer, strict=True) if q == question and int(o) != truth}
+        if question[2] == 19:
+            others = set()
+        expected -= float(torch.log(chance[row, truth] / (1 - sum(chance[row, o] for o in others))))
+    assert len(set(rows)) < len(rows), "no question has two answers"
+    share = len(rows) / (2 * len(facts))
+    assert float(loss.sum) == pytest.approx(expected + share * penalty, rel=1e-9)
+    assert int(loss.count) == len(rows)
+
+
+def test_what_is_particular_to_relations_is_held_near_nothing() -> None:
+    """The penalty is that of a normal density: twice the deviation costs four times as much."""
+    frame = Frame(4, 2, Calendar(Tick.DAY, "2024-01-01", Tick.DAY), 0, 9)
+    model = SumOfParts(PartsSettings(steps=1, factor=False, spread=0.5), frame, 0)
+    with torch.no_grad():
+        base = float(model.penalty())
+        model.past.rest[0, 1] = 0.03
+        once = float(model.penalty()) - base
+        model.past.rest[0, 1] = 0.06
+        twice = float(model.penalty()) - base
+    assert once == pytest.approx((0.3 / 0.5) ** 2 / 2, rel=1e-5)
+    assert twice == pytest.approx(4 * once, rel=1e-4)
