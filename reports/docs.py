@@ -17,6 +17,7 @@ from reports import (
     reference_pages,
     results_pages,
     segment_pages,
+    survey_pages,
     time_study_pages,
 )
 from reports.table import Block, markdown
@@ -34,6 +35,7 @@ PARTS: dict[str, Callable[[Path], Sequence[Block]]] = {
     **reference_pages.PARTS,
     **results_pages.PARTS,
     **segment_pages.PARTS,
+    **survey_pages.PARTS,
     **time_study_pages.PARTS,
 }
 

@@ -100,11 +100,11 @@ def _write(made: "Key", out: Path, key: Path, as_json: bool) -> None:
     write_key(key, made)
     named, guessed = naming(made), {name: accuracy(made, one) for name, one in SHORTCUTS.items()}
     if as_json:
-        pieces = [(number, one) for number, asked in enumerate(made.rounds, 1) for one in asked.evidence]
         differing = [
-            {"round": number, "sentence": one.sentence, "discrepancy": one.discrepancy}
-            for number, one in pieces
-            if one.discrepancy
+            {"round": number, "piece": place, "sentence": piece.sentence, "discrepancy": piece.discrepancy}
+            for number, one in enumerate(made.rounds, 1)
+            for place, piece in enumerate(one.evidence)
+            if piece.discrepancy
         ]
         body = {"survey": made.id, "rounds": len(made.rounds), "out": str(out), "key": str(key)}
         print_json(body | {"names_the_answer": named, "shortcuts": guessed, "discrepancies": differing})
