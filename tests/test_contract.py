@@ -4,6 +4,7 @@ Learners are built small, in double precision, with every parameter drawn at ran
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.frame import Frame
+from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.world import generate
 from xerte.errors import InputError
@@ -173,6 +175,38 @@ def test_what_was_saved_answers_alike(name: str, small: Dataset, tmp_path: Path)
     one, other = forecast(model, history, queries), forecast(again, history, queries)
     assert torch.equal(one.reached, other.reached)
     assert torch.equal(one.scores, other.scores)
+
+
+NEW = ["nobody", "somebody", "anybody"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_dataset_may_grow(name: str, small: Dataset, tmp_path: Path) -> None:
+    """By names and later facts: old answers stay, new names have some."""
+    model, queries = build(name, small).float(), asked(small)
+    save_model(tmp_path, model, small)
+    later = Facts.of([(30, 1, 2, 80), (3, 4, 31, 81), (3, 0, 4, 82)])
+    facts, (train, valid, test) = Facts.concat([small.facts, later]), small.sizes
+    entities, relations = Vocabulary.of([*small.entities, *NEW]), Relations.of([*small.relations, "warns", "leaves"])
+    more = replace(small, facts=facts, sizes=(train, valid, test + 3), entities=entities, relations=relations)
+    larger, _ = load_model(tmp_path, more)
+    assert larger.lineage == Lineage.of(small)
+    before, after = forecast(model, index(small), queries), forecast(larger, index(more), queries)
+    assert torch.equal(after.reached[:, :30], before.reached)
+    old = after.scores[:, :30]
+    if name == "cygnet":  # its probabilities are shares of all entities, new ones too
+        assert bool((old < before.scores).all())
+    else:
+        torch.testing.assert_close(old[before.reached], before.scores[before.reached], rtol=1e-5, atol=1e-6)
+    new = Queries.at(*(torch.tensor(column) for column in ([30, 3, 32, 31], [2, 8, 11, 9], [90, 90, 90, 90])))
+    scores = forecast(larger, index(more), new)
+    assert scores.scores.shape == (4, 33)
+    assert bool(scores.scores[scores.reached].isfinite().all())
+    assert bool(scores.reached[3, 3]), "the one fact about a new name is read"
+    # Saved again, it is what was trained; given the dataset of training, it answers as it did.
+    save_model(tmp_path / "again", larger, more)
+    again, _ = load_model(tmp_path / "again", small)
+    assert torch.equal(forecast(again, index(small), queries).scores, before.scores)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in LEARNERS])

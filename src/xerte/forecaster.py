@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from xerte.data.directions import forward
 from xerte.data.facts import Facts
+from xerte.data.frame import Frame
+from xerte.data.lineage import Lineage
 from xerte.graph.evidence import Evidence as Evidence
 from xerte.precision import products
 from xerte.types import Precision
@@ -231,14 +233,23 @@ class Learner(nn.Module):
         replayable: whether it has a `fixed_loss`.
         by_time: whether questions of one time share much of the work, so that batches should hold few times.
         settings: a frozen pydantic model that forbids extras.
+        frame: sizes and calendar of the dataset it answers about, and the span of training.
         seed: of whatever it draws.
+        lineage: what it learned from; None before it has.
     """
 
     name: ClassVar[str]
     replayable: ClassVar[bool] = False
     by_time: ClassVar[bool] = False
     settings: Any
+    frame: Frame
     seed: int
+    lineage: Lineage | None = None
+
+    @property
+    def trained_entities(self) -> int:
+        """How many entities there were in training: those with greater ids were never seen."""
+        return self.frame.num_entities if self.lineage is None else self.lineage.entities.count
 
     def forecast(self, history: "TemporalIndex", queries: Queries) -> Scores:
         """As every forecaster's."""

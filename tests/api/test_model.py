@@ -25,6 +25,8 @@ from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
+from xerte.data.frame import Frame
+from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import CheckpointError, InputError, UnknownNameError
 from xerte.experiment import trace as trace_module
@@ -347,6 +349,7 @@ def untrained(dataset: Dataset) -> Model:
     torch.manual_seed(0)
     chosen = ModelSettings(dims=(8, 8, 8), static_dim=8, time_dim=8)
     model = XERTE(chosen, dataset.num_entities, dataset.num_relations)
+    model.frame, model.lineage = Frame.of(dataset), Lineage.of(dataset)
     return Model(model, dataset, metadata=metadata_of(model, dataset))
 
 

@@ -2,27 +2,23 @@
 
 import json
 import os
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from xerte.api.datasets import load
 from xerte.api.service import Service
+from xerte.data.lineage import Lineage
 from xerte.experiment.shelf import FLOOR, default_model, models, trained_models
 
 
 def keep(folder: Path, mrr: float, age: float, dataset: str = "world") -> None:
-    data = load("world")
     metadata = {
-        "format": "xerte state 1",
+        "format": "xerte state 2",
         "model": "xerte",
         "preset": "world",
-        "dataset": {
-            "name": dataset,
-            "entities": data.entities.fingerprint,
-            "relations": data.relations.fingerprint,
-            "ticks_per_unit": data.calendar.ticks_per_unit,
-        },
+        "lineage": asdict(replace(Lineage.of(load("world")), dataset=dataset)),
         "epochs": [{"valid": {"mrr": mrr}}, {"valid": {"mrr": mrr - 1}}],
         "files": {"weights": {"sha256": "ab" * 32}},
     }

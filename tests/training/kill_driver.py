@@ -27,6 +27,7 @@ import torch
 
 from xerte.data.dataset import Dataset
 from xerte.data.world import generate
+from xerte.experiment.preset import resolve
 from xerte.experiment.train import train
 from xerte.training.checkpoint import has_state, read_metadata, read_tensors
 
@@ -106,7 +107,7 @@ def child(dataset: Dataset, folder: Path, instant: str, calls: int, ready: int) 
     try:
         set_trap(instant, calls)
         os.write(ready, b"!")
-        train(dataset, "world", "cpu", 0, folder, SETTINGS)
+        train(dataset, resolve("world", dataset, SETTINGS), "cpu", 0, folder)
         os._exit(0)
     except BaseException as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
@@ -155,7 +156,7 @@ def digest(folder: Path) -> str:
 def main(folder: Path, seed: int) -> None:
     torch.set_num_threads(1)
     rng, dataset = random.Random(seed), generate(1000).dataset
-    train(dataset, "world", "cpu", 0, folder / "whole", SETTINGS)
+    train(dataset, resolve("world", dataset, SETTINGS), "cpu", 0, folder / "whole")
     kills: list[tuple[str, str]] = []
     digests: list[str] = []
     plan = rng.sample(INSTANTS, len(INSTANTS))

@@ -24,6 +24,7 @@ from xerte.data.dataset import Dataset
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.world import generate
 from xerte.errors import CheckpointError, XerteError
+from xerte.experiment.preset import resolve
 from xerte.experiment.saved import load_model
 from xerte.experiment.train import train
 from xerte.training import checkpoint
@@ -325,7 +326,7 @@ def world() -> Dataset:
 @pytest.fixture
 def saved(world: Dataset, tmp_path: Path) -> Path:
     settings = {"dims": [4, 4], "static_dim": 4, "time_dim": 4, "steps": 2, "epochs": 1, "start": 0}
-    train(world, "world", "cpu", 3, tmp_path / "model", settings)
+    train(world, resolve("world", world, settings), "cpu", 3, tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -401,14 +402,14 @@ def test_facts_that_are_wrong_are_refused(world: Dataset, saved: Path, changes: 
 
 @pytest.mark.parametrize("name", [None, 5, "", [], {}])
 def test_a_model_that_names_no_dataset_is_refused_without_one(saved: Path, name: Any) -> None:
-    rewrite(saved, dataset={"name": name})
+    rewrite(saved, lineage={"dataset": name})
     assert "name no dataset" in refused(saved, lambda: Model.load(saved))
-    rewrite(saved, dataset=name)
+    rewrite(saved, lineage=name)
     assert "name no dataset" in refused(saved, lambda: Model.load(saved))
 
 
 def test_a_model_cannot_name_a_dataset_elsewhere(saved: Path) -> None:
-    rewrite(saved, dataset={"name": "../../../etc"})
+    rewrite(saved, lineage={"dataset": "../../../etc"})
     with pytest.raises(XerteError):
         Model.load(saved)
 

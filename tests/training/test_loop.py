@@ -23,6 +23,7 @@ from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.world import generate
 from xerte.errors import CheckpointError, InputError, XerteError
+from xerte.experiment.preset import resolve
 from xerte.experiment.train import Trained, train
 from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
@@ -224,7 +225,7 @@ def test_data_that_cannot_be_learnt_from_is_refused_before_training(
 
 def run(world: Dataset, folder: Path | None = None, seed: int = 0, **more: Any) -> Trained:
     until = more.pop("until", None)
-    return train(world, "world", "cpu", seed, folder, SMALL | more, until=until)
+    return train(world, resolve("world", world, SMALL | more), "cpu", seed, folder, until=until)
 
 
 def test_the_loss_falls_and_the_forecasts_get_better(world: Dataset) -> None:
@@ -285,7 +286,7 @@ def test_finished_training_is_not_repeated(world: Dataset, tmp_path: Path, unint
     def nothing(_: Progress | Epoch) -> None:
         raise AssertionError("trained again")
 
-    again = train(world, "world", "cpu", 0, tmp_path, SMALL, nothing, nothing)
+    again = train(world, resolve("world", world, SMALL), "cpu", 0, tmp_path, nothing, nothing)
     assert again.finished
     assert digest(again.model) == uninterrupted
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == files
@@ -376,7 +377,7 @@ def test_training_that_goes_astray_says_so(world: Dataset, tmp_path: Path) -> No
 )
 def test_degenerate_data_trains(facts: Any, self_loop: bool, loss: str) -> None:
     data = dataset_of(facts, [(0, 0, 1, 9)], 4)
-    trained = train(data, "auto", "cpu", 0, None, SMALL | {"self_loop": self_loop, "loss": loss, "start": 0})
+    trained = train(data, resolve("auto", data, SMALL | {"self_loop": self_loop, "loss": loss, "start": 0}), "cpu")
     assert all(bool(value.isfinite().all()) for value in trained.model.state_dict().values())
     assert [np.isfinite(epoch["loss"]) for epoch in trained.metadata["epochs"]] == [True, True]
 

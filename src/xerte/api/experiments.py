@@ -105,15 +105,13 @@ class Runner:
         data = load(experiment.dataset)
         trained = experiment_train.train(
             data,
-            experiment.preset,
+            resolve(experiment.preset, data, experiment.overrides, experiment.model),
             self.device,
             seed,
             self.runs / name,
-            experiment.overrides,
             self.on_progress,
             self.on_epoch,
             self.until,
-            model=experiment.model,
         )
         if not trained.finished or (self.until is not None and self.until()):
             return Ran(experiment, seed, Outcome.STOPPED, file)

@@ -24,9 +24,9 @@ from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.horizon import many_steps as far_ahead
 from xerte.experiment.opening import make, trained_on
-from xerte.experiment.saved import changed_since_training, refuse_other_dataset, save_model
+from xerte.experiment.saved import for_dataset, save_model
 from xerte.experiment.trace import Trace
-from xerte.forecaster import Forecaster, ask, batch_size_for
+from xerte.forecaster import Forecaster, Learner, ask, batch_size_for
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
 from xerte.types import Precision, Progress, Split
@@ -208,11 +208,9 @@ class Model:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of this model's verdict should know."""
-        if not changed_since_training(self.metadata, self.dataset):
-            return ()
-        name, risk = self.dataset.name, "what it is judged on now it may have learned from"
-        return (f"{name} has other facts or splits than when the model was trained: {risk}",)
+        """What a reader of this model's answers should know: what is not as it was when it was trained."""
+        lineage = self.forecaster.lineage if isinstance(self.forecaster, Learner) else None
+        return () if lineage is None else lineage.news(self.dataset)
 
     def trace(self, evaluation: Evaluation, command: str = "") -> Trace:
         """What a run measured, by what, where and how: `.write(path)` keeps it.
@@ -240,6 +238,5 @@ def evaluate(
         model = Model.load(model, dataset)
     elif dataset is not None:
         data = load(dataset) if isinstance(dataset, str) else dataset
-        refuse_other_dataset(model.metadata, data)
-        model = Model(model.forecaster, data, device=str(model.device), metadata=model.metadata)
+        model = Model(for_dataset(model.forecaster, data), data, device=str(model.device), metadata=model.metadata)
     return model.evaluate(split, progress)

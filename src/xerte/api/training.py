@@ -10,6 +10,7 @@ from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.experiment import train as experiment
 from xerte.experiment.opening import run_folder as run_folder
+from xerte.experiment.preset import Resolved
 from xerte.experiment.preset import parse_setting as parse_setting
 from xerte.experiment.preset import resolve as resolve
 from xerte.experiment.registry import default_preset as default_preset
@@ -20,7 +21,7 @@ from xerte.forecaster import Forecaster
 
 def train(
     dataset: Dataset | str,
-    preset: str | None = None,
+    preset: str | Resolved | None = None,
     device: str = "auto",
     seed: int = 0,
     folder: str | Path | None = None,
@@ -36,7 +37,8 @@ def train(
 
     Args:
         dataset: a dataset, or its name.
-        preset: "paper", "text", "world", "auto", another model's name, or a TOML file of the same form. Unless given,
+        preset: "paper", "text", "world", "auto", another model's name, a TOML file of the same form, or what `resolve`
+            made of one for this dataset. Unless given,
             "auto" for xERTE, and for other models the one of their name; so does the command line.
         device: "auto" (the GPU where there is one), "cpu", "cuda".
         seed: of parameters, batches and sampling.
@@ -51,8 +53,7 @@ def train(
     if tensorboard and place is None:
         raise InputError("logs for TensorBoard go to the model's folder: name one")
     callbacks = (on_progress, on_epoch)
-    trained = experiment.train(
-        data, preset, device, seed, place, overrides, *callbacks, tensorboard=tensorboard, model=model
-    )
+    settings = preset if isinstance(preset, Resolved) else resolve(preset, data, overrides, model)
+    trained = experiment.train(data, settings, device, seed, place, *callbacks, tensorboard=tensorboard)
     forecaster: Forecaster = trained.model
     return Model(forecaster, data, device=device, metadata=trained.metadata)

@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from xerte.baselines.dates import civil
-from xerte.baselines.factorisation import FactorSettings, cubes, dropped, offset, one_vs_all, table
+from xerte.baselines.factorisation import FactorSettings, cubes, dropped, offset, one_vs_all, table, unseen_as_average
 from xerte.data.frame import Frame
 from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
@@ -64,7 +64,7 @@ class DESimplE(Learner):
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:  # noqa: ARG002
         """Scores of every entity, date by date; all are reached."""
         with torch.inference_mode():
-            scores = self._scores(queries, self._ask(queries))
+            scores = unseen_as_average(self._scores(queries, self._ask(queries)), self.trained_entities)
         return Scores.ranking(scores, name=self.name)
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Loss:  # noqa: ARG002

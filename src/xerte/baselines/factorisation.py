@@ -80,7 +80,7 @@ class Factorisation(Learner):
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:  # noqa: ARG002
         """Scores of every entity; all are reached. What is learned is in the tables: the history is not read."""
         with torch.inference_mode():
-            scores = self.scores(queries)
+            scores = unseen_as_average(self.scores(queries), self.trained_entities)
         return Scores.ranking(scores, name=self.name)
 
     def scores(self, queries: Queries) -> Tensor:
@@ -115,6 +115,16 @@ class Factorisation(Learner):
     def penalty(self, queries: Queries, subject: Tensor, relation: Tensor, answer: Tensor) -> Tensor:  # noqa: ARG002
         """N3 (Lacroix et al. 2018) of every question: Σ |x|³ over the factors of its fact; [Q]."""
         return cubes(self.settings.n3, subject, relation, self.entity.index_select(0, answer), parts=self.parts)
+
+
+def unseen_as_average(scores: Tensor, trained: int) -> Tensor:
+    """The scores [Q, E], those of candidates training never saw being the mean of all others'.
+
+    Where a score is linear in the candidate's vector, this is the score of the mean vector; by distance, the mean
+    vector would be nearer to every question than most candidates are.
+    """
+    scores[:, trained:] = scores[:, :trained].mean(1, keepdim=True)
+    return scores
 
 
 def cubes(weight: float, *factors: Tensor, parts: int = 1) -> Tensor:

@@ -73,9 +73,7 @@ def train(
     try:
         with training_bar() as report:
             callbacks = (report, None if as_json else print_epoch)
-            trained = api.train(
-                data, resolved.preset, device, seed, folder, *callbacks, tensorboard, model, **overrides
-            )
+            trained = api.train(data, resolved, device, seed, folder, *callbacks, tensorboard)
     except KeyboardInterrupt:
         typer.echo("xerte: stopped; the same command goes on from the last checkpoint", err=True)
         raise

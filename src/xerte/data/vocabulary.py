@@ -61,8 +61,12 @@ class Vocabulary(TextColumn):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all names in their order: two vocabularies agree exactly when their fingerprints do."""
-        digest = hashlib.sha256(self.offsets.tobytes())
-        digest.update(self.text.tobytes())
+        return self.fingerprint_of(len(self))
+
+    def fingerprint_of(self, count: int) -> str:
+        """The fingerprint of the vocabulary that the first so many names are."""
+        digest = hashlib.sha256(self.offsets[: count + 1].tobytes())
+        digest.update(self.text[: self.offsets[count]].tobytes())
         return digest.hexdigest()
 
 

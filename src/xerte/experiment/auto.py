@@ -1,6 +1,7 @@
 """What the preset `auto` measures on a dataset: its rhythm, and the settings that follow."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,6 +48,12 @@ class Rhythm:
     def time_scale(self) -> float:
         """A quarter of the age: on the paper's four benchmarks this gives 1 to 3 units where the paper uses 2."""
         return _PAPER_SCALE if self.age is None else max(1.0, self.age / 4)
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """What follows for the model and for its training."""
+        model = {"n": self.n, "k": self.k, "time_scale": self.time_scale}
+        return {"model": model, "training": {"start": self.start}}
 
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""

@@ -91,6 +91,7 @@ def with_settings(forecaster: Forecaster, dataset: Dataset, changes: Mapping[str
     settings = fit(kind, {**known.settings.model_dump(), **changes})
     with torch.device("meta"):
         model = build(settings, getattr(known, "frame", Frame.of(dataset)), known.seed)
+    model.lineage = known.lineage
     weights = known.state_dict()
     if {name: value.shape for name, value in model.state_dict().items()} != {n: v.shape for n, v in weights.items()}:
         raise InputError(f"{', '.join(changes)}: such a change needs other weights, train a model with it")

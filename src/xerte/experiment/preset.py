@@ -21,6 +21,7 @@ FOLDER = resources.files("xerte.experiment") / "presets"
 PRESETS = tuple(preset for entry in MODELS.values() if entry.learns for preset in entry.presets or (entry.name,))
 _XERTE = "xerte"
 _RELATED = 16
+_PARTS = ("model", "training")
 
 
 @dataclass(frozen=True)
@@ -55,33 +56,39 @@ def resolve(
     Raises:
         InputError: there is no such preset or setting, a value does not fit, or the preset is another model's.
     """
-    if preset is None:
-        preset = default_preset(model or _XERTE)
+    preset = default_preset(model or _XERTE) if preset is None else preset
     body = _read(preset)
-    named = body.get("learner", _XERTE if preset in PRESETS else model or _XERTE)
+    named = str(body.get("learner", _XERTE if preset in PRESETS else model or _XERTE))
     if model not in (None, named):
         learner(model or "")
         raise InputError(f"the preset {preset} is for {named}, not for {model}: name one of the two")
-    kinds: dict[str, type[BaseModel]] = {"model": learner(str(named))[0], "training": TrainingSettings}
-    special = _table(_table(body, "dataset", preset), dataset.name, preset)
-    parts = {part: _table(body, part, preset) | _table(special, part, preset) for part in kinds}
-    derived: tuple[str, ...] = ()
-    if preset == "auto":
-        rhythm = Rhythm.of(dataset)
-        derived = rhythm.lines(dataset.calendar)
-        parts["model"] |= {"n": rhythm.n, "k": rhythm.k, "time_scale": rhythm.time_scale}
-        parts["training"] |= {"start": rhythm.start}
-    for name, value in (overrides or {}).items():
-        part = next((part for part, kind in kinds.items() if name in kind.model_fields), None)
-        if part is None:
-            raise _unknown(name, [field for kind in kinds.values() for field in kind.model_fields])
-        parts[part][name] = value
-    if type(count := parts["model"].get("related")) is int and "related" in kinds["model"].model_fields:
-        parts["model"]["related"] = _related(dataset, count, fit(kinds["model"], parts["model"] | {"related": ()}))
-    fitted, training = fit(kinds["model"], parts["model"]), fit(TrainingSettings, parts["training"])
+    kind, _ = learner(named)
+    rhythm = Rhythm.of(dataset) if preset == "auto" else None
+    layers = (
+        body,
+        _table(_table(body, "dataset", preset), dataset.name, preset),
+        {} if rhythm is None else rhythm.settings,
+        _by_part(overrides or {}, kind),
+    )
+    values, how = ({k: v for one in layers for k, v in _table(one, part, preset).items()} for part in _PARTS)
+    if type(count := values.get("related")) is int and "related" in kind.model_fields:
+        values["related"] = _related(dataset, count, fit(kind, values | {"related": ()}))
+    derived = () if rhythm is None else rhythm.lines(dataset.calendar)
     if derived and overrides:
         derived = (*derived, "set by you: " + ", ".join(f"{name} = {value}" for name, value in overrides.items()))
-    return Resolved(preset, str(named), fitted, training, derived)
+    return Resolved(preset, named, fit(kind, values), fit(TrainingSettings, how), derived)
+
+
+def _by_part(settings: Mapping[str, Any], kind: type[BaseModel]) -> dict[str, dict[str, Any]]:
+    """Single settings, each in the part of a preset that knows it."""
+    known = {"model": kind.model_fields, "training": TrainingSettings.model_fields}
+    parts: dict[str, dict[str, Any]] = {part: {} for part in known}
+    for name, value in settings.items():
+        part = next((part for part, fields in known.items() if name in fields), None)
+        if part is None:
+            raise _unknown(name, [field for fields in known.values() for field in fields])
+        parts[part][name] = value
+    return parts
 
 
 def _related(dataset: Dataset, count: int, settings: Any) -> tuple[tuple[int, ...], ...]:
@@ -128,7 +135,7 @@ def _read(preset: str) -> dict[str, Any]:
     return body
 
 
-def _table(body: dict[str, Any], name: str, preset: str) -> dict[str, Any]:
+def _table(body: Mapping[str, Any], name: str, preset: str) -> dict[str, Any]:
     """The table of this name, empty where there is none."""
     table = body.get(name, {})
     if not isinstance(table, dict):

@@ -80,7 +80,13 @@ def _oracle(dataset: Dataset) -> Forecaster:
 
 
 def _xerte(settings: ModelSettings, frame: Frame, seed: int) -> XERTE:
-    return XERTE(settings, frame.num_entities, frame.num_relations, frame.calendar.ticks_per_unit, seed)
+    directions = range(2 * frame.num_relations)
+    if related := settings.related:  # relations that came after training are offered their own edges only
+        rows = (*related, *((one,) * len(related[0]) for one in directions[len(related) :]))
+        settings = settings.model_copy(update={"related": rows[: len(directions)]})
+    model = XERTE(settings, frame.num_entities, frame.num_relations, frame.calendar.ticks_per_unit, seed)
+    model.frame = frame
+    return model
 
 
 MODELS = {

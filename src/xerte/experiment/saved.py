@@ -1,21 +1,26 @@
-"""Models on disk: a folder of weights and the facts one must know to use them."""
+"""Models on disk: a folder of weights and the metadata one must know to use them."""
 
+import hashlib
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from xerte.data.dataset import Dataset
 from xerte.data.frame import Frame
+from xerte.data.lineage import Lineage, Names
 from xerte.errors import CheckpointError, InputError
+from xerte.experiment.growing import grown, tables, trained_weights
 from xerte.experiment.registry import learner
 from xerte.experiment.version1 import upgraded
 from xerte.forecaster import Forecaster, Learner
 from xerte.home import home_folder
 from xerte.training.checkpoint import has_state, read_metadata, read_tensors, write_state
-from xerte.training.loop import data_fingerprint
 
 SEEDS = 1 << 32
 """Seeds are whole numbers from 0 up to here."""
@@ -23,23 +28,16 @@ PRETRAINED = Path(__file__).parents[3] / "pretrained"
 """Compact models that come with a clone of the project; not part of an installed package."""
 _PRECISE = ("frequency", "phase")
 """Of these a small error grows with time: cos(ω t + φ)."""
+_VERSION_1 = ("dataset", "data")
 
 
 def metadata_of(model: Learner, dataset: Dataset) -> dict[str, Any]:
-    """What must agree for a model and a dataset to belong together, and what made the model.
-
-    The frame of a model that reads dates or has a table of times is part of it; xERTE has none.
-    """
-    frame: Frame | None = getattr(model, "frame", None)
-    return ({} if frame is None else {"frame": frame.to_json()}) | {
+    """What the model is, and what it learned from or, before training, is going to."""
+    return {
         "model": model.name,
+        "lineage": asdict(model.lineage or Lineage.of(dataset)),
+        "frame": getattr(model, "frame", Frame.of(dataset)).to_json(),
         "settings": model.settings.model_dump(mode="json"),
-        "dataset": {
-            "name": dataset.name,
-            "entities": dataset.entities.fingerprint,
-            "relations": dataset.relations.fingerprint,
-            "ticks_per_unit": dataset.calendar.ticks_per_unit,
-        },
         "seed": model.seed,
     }
 
@@ -52,7 +50,7 @@ def save_model(folder: Path, model: Forecaster, dataset: Dataset, more: Mapping[
     """
     if not isinstance(model, Learner):
         raise InputError(f"{model.name} is training-free: there is nothing to save, load it by its name")
-    write_state(folder, {"weights": model.state_dict()}, {**(more or {}), **metadata_of(model, dataset)})
+    write_state(folder, {"weights": trained_weights(model)}, {**(more or {}), **metadata_of(model, dataset)})
 
 
 def pack_model(folder: Path, to: Path, more: Mapping[str, Any]) -> None:
@@ -84,43 +82,51 @@ def dataset_of(folder: Path) -> str:
     Raises:
         CheckpointError: the folder is damaged.
     """
-    trained_on = read_metadata(folder).get("dataset")
-    name = trained_on.get("name") if isinstance(trained_on, dict) else None
+    metadata = read_metadata(folder)
+    lineage, before = metadata.get("lineage"), metadata.get("dataset")
+    name = before.get("name") if isinstance(before, dict) else None
+    name = lineage.get("dataset") if isinstance(lineage, dict) else name
     if not isinstance(name, str) or not name:
         raise CheckpointError(f"the settings in {folder} are damaged: they name no dataset")
     return name
 
 
-def refuse_other_dataset(metadata: Mapping[str, Any], dataset: Dataset, model: str = "the model") -> None:
-    """Names, relations and ticks must be those a trained model knows; a training-free one has no such metadata.
+def for_dataset(model: Forecaster, dataset: Dataset, called: str = "the model") -> Forecaster:
+    """The model for a dataset that holds what it learned from, and maybe more.
 
     Raises:
-        CheckpointError: the model was trained on something else.
+        CheckpointError: the dataset does not.
     """
-    trained_on = metadata.get("dataset")
-    if trained_on is None:
-        return
-    here = {
-        "entities": dataset.entities.fingerprint,
-        "relations": dataset.relations.fingerprint,
-        "ticks_per_unit": dataset.calendar.ticks_per_unit,
-    }
-    for part, value in here.items():
-        if trained_on.get(part) != value:
-            what = part.replace("_", " ")
-            if trained_on.get("name") == dataset.name:
-                raise CheckpointError(
-                    f"{dataset.name} has changed since {model} was trained on it (other {what}): train it anew, into "
-                    "another folder or after removing this one"
-                )
-            raise CheckpointError(
-                f"{model} was trained on {trained_on.get('name')}: the {what} of {dataset.name} are not the same"
-            )
+    if not isinstance(model, Learner) or model.lineage is None:
+        return model
+    refuse_other_dataset(model.lineage, dataset, called)
+    return grown(model, replace(model.frame, num_entities=dataset.num_entities, num_relations=dataset.num_relations))
 
 
-def changed_since_training(metadata: Mapping[str, Any], dataset: Dataset) -> bool:
-    """Whether the facts or their splits are others than those a model was trained on."""
-    return "data" in metadata and metadata["data"] != data_fingerprint(dataset)
+def refuse_other_dataset(lineage: Lineage, dataset: Dataset, model: str) -> None:
+    """Raises CheckpointError where a dataset's names or ticks are not those of a lineage, with more names or not."""
+    other = lineage.difference(dataset)
+    if other and lineage.dataset == dataset.name:
+        raise CheckpointError(
+            f"{dataset.name} has changed since {model} was trained on it (other {other}): train it anew, into another "
+            "folder or after removing this one"
+        )
+    if other:
+        raise CheckpointError(
+            f"{model} was trained on {lineage.dataset}: the {other} of {dataset.name} are not the same"
+        )
+
+
+def fits(folder: Path, dataset: Dataset) -> bool:
+    """Whether the model of a folder can be opened for a dataset."""
+    try:
+        metadata = read_metadata(folder)
+        if "lineage" in metadata:
+            return not TypeAdapter(Lineage).validate_python(metadata["lineage"]).difference(dataset)
+        load_model(folder, dataset)
+    except (CheckpointError, ValueError):
+        return False
+    return True
 
 
 def find_model(name: str | Path) -> Path | None:
@@ -149,7 +155,7 @@ def _shelves() -> tuple[Path, ...]:
 
 
 def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]:
-    """The model of a folder and the metadata kept with it, for the dataset it was trained on.
+    """The model of a folder and the metadata kept with it, for a dataset that holds what it learned from.
 
     Nothing in the folder is executed, and no memory is taken for more than its files hold.
 
@@ -161,20 +167,26 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
         kind, build = learner(str(metadata.get("model")))
     except InputError:
         raise CheckpointError(f"{folder} holds a model of a kind this version does not know") from None
-    trained_on, seed = metadata.get("dataset"), metadata.get("seed")
+    seed = metadata.get("seed")
     try:
         settings = kind(**metadata["settings"])
-        if not isinstance(trained_on, dict) or type(seed) is not int or not 0 <= seed < SEEDS:
+        if type(seed) is not int or not 0 <= seed < SEEDS:
             raise ValueError(seed)
         frame = Frame.of(dataset)
         if "frame" in metadata:
             frame = Frame.from_json(metadata["frame"], dataset.num_entities, dataset.num_relations)
+        if "lineage" in metadata:
+            lineage = TypeAdapter(Lineage).validate_python(metadata["lineage"])
+        else:
+            with torch.device("meta"):
+                lineage = _version_1(metadata, dataset, weights, build(settings, frame, seed))
     except (KeyError, TypeError, ValueError, AttributeError, InputError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
-    refuse_other_dataset(metadata, dataset, f"the model in {folder}")
+    refuse_other_dataset(lineage, dataset, f"the model in {folder}")
+    trained = replace(frame, num_entities=lineage.entities.count, num_relations=lineage.relations.count)
     try:
         with torch.device("meta"):
-            model = build(settings, frame, seed)
+            model = build(settings, trained, seed)
     except InputError as error:
         raise CheckpointError(f"the settings in {folder} do not fit {dataset.name}: {error}") from None
     expected = {name: (value.shape, True) for name, value in model.state_dict().items()}
@@ -184,4 +196,54 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
     if not all(bool(value.isfinite().all()) for value in weights.values()):
         raise CheckpointError(f"the weights in {folder} are no numbers: training it went wrong, or it is damaged")
     model.load_state_dict(weights, assign=True)
-    return model.eval(), metadata
+    model.lineage = lineage
+    kept = {name: value for name, value in metadata.items() if name not in _VERSION_1}
+    return grown(model.eval(), frame), kept | {"lineage": asdict(lineage)}
+
+
+def _version_1(
+    metadata: Mapping[str, Any], dataset: Dataset, weights: Mapping[str, Tensor], untrained: Learner
+) -> Lineage:
+    """The lineage of a model that was kept with hashes of all names and of all facts instead.
+
+    Args:
+        metadata, weights: what was kept.
+        dataset: what is opened now; where its facts are not those of training, which of them are cannot be told.
+        untrained: such a model for the dataset.
+
+    Raises:
+        KeyError, TypeError: there are no such hashes or weights.
+    """
+    before, here = metadata["dataset"], Lineage.of(dataset)
+    entity, relation = tables(untrained)
+    entities = Names(len(weights[entity[0]]), before["entities"])
+    relations = Names(len(weights[relation[0]]) // 2, before["relations"])
+    known = replace(here, dataset=before["name"], entities=entities, relations=relations)
+    known = replace(known, ticks_per_unit=before["ticks_per_unit"])
+    unchanged = "data" not in metadata or metadata["data"] == data_fingerprint(dataset)
+    return known if unchanged else replace(known, facts=0, hash="")
+
+
+def kept_metadata(folder: Path, dataset: Dataset) -> dict[str, Any]:
+    """The metadata of a folder; that of version 1 as it would be written today, if it is about this dataset.
+
+    Raises:
+        CheckpointError: the folder holds no state, or a damaged one.
+    """
+    metadata = read_metadata(folder)
+    before = metadata.get("dataset")
+    if "lineage" in metadata or not isinstance(before, dict):
+        return metadata
+    here = Lineage.of(dataset)
+    names = before.get("entities"), before.get("relations")
+    same = metadata.get("data") == data_fingerprint(dataset) and names == (here.entities.sha256, here.relations.sha256)
+    frame = metadata.get("frame", Frame.of(dataset).to_json())
+    return metadata | {"frame": frame, "lineage": asdict(here) if same else {"dataset": before.get("name")}}
+
+
+def data_fingerprint(dataset: Dataset) -> str:
+    """How version 1 hashed all facts and where the splits were cut."""
+    digest = hashlib.sha256(repr(dataset.sizes).encode())
+    for column in dataset.facts.columns():
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()

@@ -9,7 +9,7 @@ from xerte.data.dataset import Dataset
 from xerte.errors import XerteError
 from xerte.experiment import saved
 from xerte.experiment.registry import MODELS
-from xerte.experiment.saved import models_in, own_shelves, refuse_other_dataset
+from xerte.experiment.saved import dataset_of, fits, models_in, own_shelves
 from xerte.training.checkpoint import STATE, read_metadata
 
 FLOOR = "recurrence"
@@ -50,13 +50,8 @@ def models() -> list[TrainedModel]:
 
 def default_model(dataset: Dataset) -> TrainedModel:
     """The newest trained model that fits a dataset; where there is none, recurrence."""
-    for one in trained_models(dataset.name):
-        try:
-            refuse_other_dataset(read_metadata(Path(str(one.folder))), dataset)
-        except XerteError:
-            continue
-        return one
-    return TrainedModel(FLOOR, FLOOR)
+    fitting = (one for one in trained_models(dataset.name) if fits(Path(str(one.folder)), dataset))
+    return next(fitting, TrainedModel(FLOOR, FLOOR))
 
 
 def _described(folder: Path) -> TrainedModel | None:
@@ -68,7 +63,7 @@ def _described(folder: Path) -> TrainedModel | None:
         return TrainedModel(
             name=folder.name,
             model=str(metadata["model"]),
-            dataset=str(metadata["dataset"]["name"]),
+            dataset=dataset_of(folder),
             preset=metadata.get("preset"),
             trained=trained.isoformat(timespec="seconds"),
             valid_mrr=best,

@@ -1,6 +1,6 @@
 """From a dataset and a preset to a trained model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,12 +10,13 @@ import torch
 
 from xerte.data.dataset import Dataset
 from xerte.data.frame import Frame
+from xerte.data.lineage import Lineage
 from xerte.errors import InputError
 from xerte.experiment.device import choose_device
 from xerte.experiment.logs import training_logs
-from xerte.experiment.preset import resolve
+from xerte.experiment.preset import Resolved
 from xerte.experiment.registry import learner
-from xerte.experiment.saved import SEEDS, is_model, load_model, metadata_of, save_model
+from xerte.experiment.saved import SEEDS, is_model, kept_metadata, load_model, metadata_of, save_model
 from xerte.experiment.trace import device_name
 from xerte.forecaster import Learner
 from xerte.graph.stored import index_of
@@ -37,16 +38,14 @@ class Trained:
 
 def train(
     dataset: Dataset,
-    preset: str | None = "paper",
+    settings: Resolved,
     device: str = "auto",
     seed: int = 0,
     folder: Path | None = None,
-    overrides: Mapping[str, Any] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     until: Callable[[], bool] | None = None,
     tensorboard: bool = False,
-    model: str | None = None,
 ) -> Trained:
     """Trains a model and, given a folder, saves it there.
 
@@ -54,21 +53,19 @@ def train(
 
     Args:
         dataset: what to learn.
-        preset: a preset's name, or a TOML file of the same form; None: the model's own.
+        settings: of the model and its training, as `resolve` makes them.
         device: "auto", "cpu", "cuda", …
         seed: of parameters, batches and sampling.
         folder: where the model goes; checkpoints are kept in `checkpoint/` inside it until training is finished.
-        overrides: settings of the user's own, by name.
         on_progress, on_epoch: told how it goes.
         until: asked after every step; True stops after a checkpoint.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` inside the folder.
-        model: the name of what learns; None: what the preset names.
 
     Raises:
-        InputError: a setting, the device, the seed or the folder cannot be used.
+        InputError: the device, the seed or the folder cannot be used.
         CheckpointError: the folder holds another training, or a damaged one.
     """
-    chosen, settings = choose_device(device), resolve(preset, dataset, overrides, model)
+    chosen = choose_device(device)
     if not 0 <= seed < SEEDS:
         raise InputError(f"the seed is {seed}: choose a whole number from 0 to {SEEDS - 1}")
     if folder is not None:
@@ -79,12 +76,13 @@ def train(
         with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
             torch.manual_seed(seed)
             module = build(settings.model, Frame.of(dataset), seed).to(chosen)
+        module.lineage = Lineage.of(dataset)
         history = index_of(dataset, chosen)
         checkpoint = None if folder is None else folder / "checkpoint"
         about = metadata_of(module, dataset)
         trainer = Trainer(module, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
         if folder is not None and is_model(folder):
-            refuse_other(folder, trainer.metadata, trainer.defaults)
+            refuse_other(folder, kept_metadata(folder, dataset), trainer.metadata, trainer.defaults)
             module, metadata = load_model(folder, dataset)
             remove_state(folder / "checkpoint")
             return Trained(module.to(chosen), metadata, finished=True)

@@ -23,7 +23,6 @@ from xerte.storage import atomic_write, remove, sweep
 FORMAT, READABLE = "xerte state 2", ("xerte state 1", "xerte state 2")
 STATE = "state.json"
 _LARGEST_STATE = 1 << 24
-_OF_DATA = ("dataset", "data")
 _NO_DEFAULTS: Mapping[str, Mapping[str, Any]] = {}
 _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
 _UNFINISHED = re.compile(rf"({_FILE.pattern}|{re.escape(STATE)})\.[0-9]+\.part")
@@ -123,12 +122,16 @@ def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
 
 
 def refuse_other(
-    folder: Path, expected: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]] = _NO_DEFAULTS
+    folder: Path,
+    metadata: Mapping[str, Any],
+    expected: Mapping[str, Any],
+    defaults: Mapping[str, Mapping[str, Any]] = _NO_DEFAULTS,
 ) -> None:
     """Refuses a folder whose state was made with other metadata than this.
 
     Args:
         folder: whose state.
+        metadata: what it was made with.
         expected: what must agree, by name; some are tables.
         defaults: by the name of a table, what its entries are where the state has none: it was written before the
             setting existed, so by what is the default now.
@@ -136,19 +139,18 @@ def refuse_other(
     Raises:
         CheckpointError: names the first entry that differs.
     """
-    metadata = read_metadata(folder)
     for name, value in expected.items():
         there = metadata.get(name)
         other = _difference(name, {**defaults.get(name, {}), **there} if isinstance(there, dict) else there, value)
-        if other and name in _OF_DATA:
-            other = _other_data(metadata.get("dataset"), expected.get("dataset"))
+        if other and name == "lineage":
+            other = _other_data(there, value)
         if other:
             raise CheckpointError(f"{folder} holds another training ({other}): choose another folder or remove it")
 
 
 def _other_data(there: Any, here: Any) -> str:
     """How the data of two trainings differ, in names: their hashes tell a reader nothing."""
-    before, now = (data.get("name") if isinstance(data, dict) else None for data in (there, here))
+    before, now = (data.get("dataset") if isinstance(data, dict) else None for data in (there, here))
     return f"{now or 'its dataset'} has changed since" if before == now else f"it learned from {before}, not from {now}"
 
 

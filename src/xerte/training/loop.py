@@ -1,25 +1,24 @@
 """One trainer for every forecaster that learns."""
 
-import hashlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from pydantic import BaseModel
 from torch import Tensor
 
 from xerte.data.dataset import Dataset
+from xerte.data.lineage import Lineage
 from xerte.errors import InputError
 from xerte.forecaster import Learner
 from xerte.graph.index import TemporalIndex
 from xerte.training import resume
 from xerte.training.batches import Batches
-from xerte.training.checkpoint import has_state, refuse_other
+from xerte.training.checkpoint import has_state, read_metadata, refuse_other
 from xerte.training.progress import Epoch, Place, Progress
 from xerte.training.settings import TrainingSettings
 from xerte.training.step import TrainingStep
@@ -39,7 +38,7 @@ class Trainer:
         settings: how to learn.
         seed: of batches and sampling.
         folder: where checkpoints go; None: nowhere.
-        metadata: about the model, kept in every checkpoint and compared on resuming.
+        metadata: about the model, its lineage first, kept in every checkpoint and compared on resuming.
         on_progress, on_epoch: callbacks.
     """
 
@@ -57,10 +56,8 @@ class Trainer:
     ) -> None:
         self.model, self.dataset, self.history, self.settings, self.seed = model, dataset, history, settings, seed
         self.folder = folder
-        made_of = {"training": settings.model_dump(mode="json"), "seed": seed, "data": data_fingerprint(dataset)}
-        known = (metadata or {}) | made_of
-        before = ("model", "dataset", "data")  # compared before settings: some are found in the data
-        self.metadata = {name: known[name] for name in before if name in known} | known
+        made_of = {"training": settings.model_dump(mode="json"), "seed": seed}
+        self.metadata = {**(metadata or {"lineage": asdict(Lineage.of(dataset))}), **made_of}
         kinds = {"training": settings, "settings": getattr(model, "settings", None)}
         self.defaults = {name: _defaults(type(kind)) for name, kind in kinds.items() if isinstance(kind, BaseModel)}
         self.on_progress, self.on_epoch = on_progress, on_epoch
@@ -150,7 +147,7 @@ class Trainer:
         """
         if self.folder is None or not has_state(self.folder):
             return
-        refuse_other(self.folder, self.metadata, self.defaults)
+        refuse_other(self.folder, read_metadata(self.folder), self.metadata, self.defaults)
         then = resume.restore(self.folder, self.model, self.step.optimiser, len(self.batches))
         self.best, self.place = then.best, then.place
 
@@ -158,11 +155,3 @@ class Trainer:
 def _defaults(kind: type[BaseModel]) -> dict[str, Any]:
     """Every setting that has a default, with it."""
     return kind.model_construct().model_dump(mode="json")
-
-
-def data_fingerprint(dataset: Dataset) -> str:
-    """A hash of all facts and of where the splits are cut."""
-    digest = hashlib.sha256(repr(dataset.sizes).encode())
-    for column in dataset.facts.columns():
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()

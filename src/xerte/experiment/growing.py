@@ -1,0 +1,75 @@
+"""Models for datasets that have grown since training.
+
+A model has a row for every name of its training in some of its tables. Names that came later share one more row,
+"never seen": the mean of the trained rows; for relations, of those of the same direction. Nothing that is said about
+older names depends on it but through a softmax over all candidates.
+"""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from xerte.data.frame import Frame
+from xerte.experiment.registry import learner
+from xerte.forecaster import Learner
+
+
+def grown(model: Learner, frame: Frame) -> Learner:
+    """The same model for a frame with as many entities and relations as training had, or more."""
+    if model.frame == frame:
+        return model
+    entity, relation = tables(model)
+    weights = trained_weights(model)
+    weights |= {name: _extended(weights[name], frame.num_entities, 1) for name in entity}
+    weights |= {name: _extended(weights[name], 2 * frame.num_relations, 2) for name in relation}
+    return with_weights(model, frame, weights)
+
+
+def trained_weights(model: Learner) -> dict[str, Tensor]:
+    """The weights of a model without the rows of names it never saw."""
+    weights, trained = dict(model.state_dict()), model.lineage
+    if trained is None or trained.sizes == (model.frame.num_entities, model.frame.num_relations):
+        return weights
+    entity, relation = tables(model)
+    weights |= {name: weights[name][: trained.entities.count] for name in entity}
+    return weights | {name: weights[name][: 2 * trained.relations.count] for name in relation}
+
+
+def tables(model: Learner) -> tuple[list[str], list[str]]:
+    """The weights that have a row for every entity, and those that have two for every relation, one per direction.
+
+    They are found, not declared: what is longer in a model of one more entity, or of one more relation.
+    """
+    frame = model.frame
+    more = replace(frame, num_entities=frame.num_entities + 1), replace(frame, num_relations=frame.num_relations + 1)
+    shape = {name: value.shape for name, value in model.state_dict().items()}
+    entity, relation = (
+        [name for name, value in untrained(model, other).state_dict().items() if value.shape != shape[name]]
+        for other in more
+    )
+    return entity, relation
+
+
+def with_weights(model: Learner, frame: Frame, weights: dict[str, Tensor]) -> Learner:
+    """A model of the same kind, settings and lineage, with these weights."""
+    made = untrained(model, frame)
+    made.load_state_dict(weights, assign=True)
+    made.lineage = model.lineage
+    made.to(next(iter(weights.values())).device)  # what no weights are for goes along
+    return made.train(model.training)
+
+
+def untrained(model: Learner, frame: Frame) -> Learner:
+    """A model of the same kind and settings for another frame, without numbers."""
+    _, build = learner(model.name)
+    with torch.device("meta"):
+        return build(model.settings, frame, model.seed)
+
+
+def _extended(table: Tensor, rows: int, period: int) -> Tensor:
+    """A table with so many rows: those behind its end are the mean of its own, every `period` rows apart."""
+    if rows == len(table):
+        return table
+    unseen = table.view(-1, period, *table.shape[1:]).mean(0)
+    return torch.cat([table, unseen.repeat((rows - len(table)) // period, *[1] * (table.ndim - 1))])

@@ -1,0 +1,107 @@
+"""Rows for names that training never saw, and folders of version 1 on datasets that have grown."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from test_contract import build, small_dataset
+from xerte.api import Model
+from xerte.baselines.distmult import DistMult
+from xerte.baselines.factorisation import FactorSettings, unseen_as_average
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.frame import Frame
+from xerte.data.lineage import Lineage
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.experiment.growing import grown, tables, trained_weights
+from xerte.experiment.saved import data_fingerprint, fits, load_model, save_model
+from xerte.training.checkpoint import STATE, read_metadata
+
+DATA = small_dataset()
+
+
+def larger(dataset: Dataset = DATA) -> Dataset:
+    names = Vocabulary.of([*dataset.entities, "new"]), Relations.of([*dataset.relations, "warns"])
+    return replace(dataset, entities=names[0], relations=names[1])
+
+
+def test_rows_of_new_names_are_the_mean_and_of_relations_that_of_their_direction() -> None:
+    model = DistMult(FactorSettings(dim=1), Frame.of(DATA))
+    model.lineage = Lineage.of(DATA)
+    with torch.no_grad():
+        model.entity.copy_(torch.arange(30.0)[:, None])
+        model.relation.copy_(torch.tensor([1.0, -1, 2, -2, 3, -3, 6, -6])[:, None])
+    more = grown(model, replace(model.frame, num_entities=32, num_relations=6))
+    assert isinstance(more, DistMult)
+    assert more.entity[30:].tolist() == [[14.5], [14.5]]
+    assert more.relation[8:].tolist() == [[3], [-3], [3], [-3]]
+    assert more.offset == model.offset
+    assert {name: len(value) for name, value in trained_weights(more).items() if value.ndim} == {
+        "entity": 30,
+        "relation": 8,
+    }
+    less = grown(more, model.frame)
+    assert all(torch.equal(value, model.state_dict()[name]) for name, value in less.state_dict().items())
+
+
+def test_a_candidate_never_seen_scores_as_the_average_does() -> None:
+    scores = torch.tensor([[1.0, 5, 99, 99], [2, 2, 99, 99]])
+    assert unseen_as_average(scores, 2).tolist() == [[1, 5, 3, 3], [2, 2, 2, 2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "entity", "relation"),
+    [
+        ("xerte", {"encoding.entity"}, {"relation"}),
+        (
+            "cygnet",
+            {"entity", *(f"{m}_mode.{p}" for m in ("copy", "generation") for p in ("weight", "bias"))},
+            {"relation"},
+        ),
+    ],
+)
+def test_tables_are_found(name: str, entity: set[str], relation: set[str]) -> None:
+    assert [set(names) for names in tables(build(name, DATA))] == [entity, relation]
+
+
+def version_1(folder: Path, dataset: Dataset) -> None:
+    """What a folder of version 1 said instead of a lineage."""
+    metadata = read_metadata(folder)
+    del metadata["lineage"]
+    metadata["dataset"] = {
+        "name": dataset.name,
+        "entities": dataset.entities.fingerprint,
+        "relations": dataset.relations.fingerprint,
+        "ticks_per_unit": 1,
+    }
+    metadata["data"] = data_fingerprint(dataset)
+    (folder / STATE).write_text(json.dumps(metadata))
+
+
+@pytest.mark.parametrize("name", ["xerte", "distmult"])
+def test_a_folder_of_version_1_has_a_lineage(name: str, tmp_path: Path) -> None:
+    save_model(tmp_path, build(name, DATA).float(), DATA)
+    version_1(tmp_path, DATA)
+    model, metadata = load_model(tmp_path, DATA)
+    assert model.lineage == Lineage.of(DATA)
+    assert not {"dataset", "data"} & set(metadata)
+    assert Model.load(tmp_path, DATA).warnings == ()
+    more = larger()
+    assert fits(tmp_path, more)
+    assert Model.load(tmp_path, more).forecast("new", "warns", "2024-03-01").model == name
+    renamed = replace(DATA, entities=Vocabulary.of([*list(DATA.entities)[1:], "e0"]))
+    assert not fits(tmp_path, renamed)
+
+
+def test_a_model_says_what_is_new(tmp_path: Path) -> None:
+    save_model(tmp_path, build("distmult", DATA).float(), DATA)
+    train, valid, test = DATA.sizes
+    facts = Facts.concat([DATA.facts, Facts.of([(30, 4, 2, 80)])])
+    more = replace(larger(), facts=facts, sizes=(train, valid, test + 1))
+    assert Model.load(tmp_path, more).warnings == (
+        "small has 1 entity and 1 relation that the model never saw in training",
+        "small has 1 fact more than when the model was trained: it reads them, but learned nothing from them",
+    )
