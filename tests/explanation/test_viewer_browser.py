@@ -222,7 +222,7 @@ def test_the_replay_starts_at_the_question_expands_and_lets_the_pruned_fade(open
     ]
     assert told[0] == "Start at the question"
     assert told[1] == f"Step 1: look back at {len(first)} facts"
-    assert told[4] == f"Step 2: keep {len(second) - len(dropped)}, prune {len(dropped)}, and answer"
+    assert told[4] == f"Step 2: keep {len(second) - len(dropped)}, prune {len(dropped)}"
 
 
 def test_a_replay_moves_nothing_and_ticks_nothing(opened: Any) -> None:

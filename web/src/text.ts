@@ -46,9 +46,12 @@ export function byCanvas(): Measure {
   };
 }
 
-/** A name as people write it: <Beverly_Adams> is Beverly Adams; other names stay as they are. */
-export const readable = (name: string): string =>
-  /^<.+>$/s.test(name) ? name.slice(1, -1).replaceAll("_", " ") : name;
+/** A name as people write it: <Beverly_Adams> is Beverly Adams, <playsFor> plays for; other names stay as they are. */
+export function readable(name: string): string {
+  if (!/^<.+>$/s.test(name)) return name;
+  const plain = name.slice(1, -1).replaceAll("_", " ");
+  return /^[a-z]+([A-Z][a-z]+)+$/.test(plain) ? plain.replace(/[A-Z]/g, (one) => ` ${one.toLowerCase()}`) : plain;
+}
 
 export function shortened(text: string, most: number): string {
   const letters = Array.from(text);

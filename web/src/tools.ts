@@ -25,7 +25,7 @@ const toldFrame = (frame: Frame, story: Story): string => {
   const { seen, kept } = counted(story, frame.step);
   const step = `Step ${String(frame.step)}:`;
   if (frame.kind === "expand") return `${step} look back at ${String(seen)} facts`;
-  return `${step} keep ${String(kept)}, prune ${String(seen - kept)}${frame.step === story.steps ? ", and answer" : ""}`;
+  return `${step} keep ${String(kept)}, prune ${String(seen - kept)}`;
 };
 
 const toldLeast = (least: number): string => {

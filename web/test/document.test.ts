@@ -62,6 +62,7 @@ test("everything pruned is counted, in the document or not", () => {
 test("labels tell what codes stand for and leave other names alone", () => {
   const story = unpack({ ...SMALL, labels: { A: "Ann" } });
   expect([story.name("A"), story.name("<B_C>"), story.nodes[0]?.entity]).toEqual(["Ann", "B C", "A"]);
+  expect(["<playsFor>", "<McDonald>", "playsFor"].map(story.name)).toEqual(["plays for", "McDonald", "playsFor"]);
 });
 
 test("shares of the looks add up for the link, candidate by candidate", () => {

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from xerte.api.analysis import Change, Contrast, Steadiness, Timeline
+
 MOST_HIDDEN = 200
 """A reason of more facts is not hidden to see who would be first without it."""
 
@@ -104,17 +106,21 @@ class Explanation:
         witness = self.case and self.case.attribution.witness
         return witness.dismissed() if witness else ()
 
-    def to_body(self, dismissed: bool = False, forecast: Forecast | None = None) -> schemas.Explanation:
+    def to_body(
+        self, dismissed: bool = False, forecast: Forecast | None = None, asked: Mapping[str, object] | None = None
+    ) -> schemas.Explanation:
         """The document that `--json` prints.
 
         Args:
             dismissed: with what was pruned in the graph.
             forecast: the one explained, where facts were hidden or supposed: what that changed is told, too.
+            asked: what was asked next, by the name of its field.
         """
         fields = ("question", "answers", "answer", "score", "notes", "evidence", "paths")
         more = ("rank", "rest", "parts", "reasons", "verdict")
         body = {name: getattr(self, name) for name in (*fields, *more)}
         body["graph"] = self.whole_graph if dismissed else self.graph
+        body |= asked or {}
         if forecast is not None and forecast.original is not None:
             body |= {"original": forecast.original.answers, "changes": forecast.changes}
         return schemas.Explanation.model_validate(body)
@@ -143,6 +149,36 @@ class Explanation:
         if self.case is None:
             raise InputError("there is no candidate to explain")
         return self.case.explain(entity)
+
+    def why_not(self, other: str) -> "Contrast":
+        """Another candidate beside the answer: what speaks for each, and what would put the other one before it."""
+        from xerte.api.analysis import contrast
+
+        return contrast(self, other)
+
+    def smallest_change(self) -> "Change":
+        """The fewest facts without which another answer is first; every set is asked."""
+        from xerte.api.analysis import smallest_change
+
+        return smallest_change(self)
+
+    def timeline(self, steps: int = 14) -> "Timeline":
+        """The forecast as it stood one day (or year, …) before, two, …: when did it turn, and by what."""
+        from xerte.api.analysis import timeline
+
+        return timeline(self, steps)
+
+    def steadiness(self, seeds: int = 5) -> "Steadiness | None":
+        """Whether other samples of the past tell the same; None for a model that draws nothing."""
+        from xerte.api.analysis import steadiness
+
+        return steadiness(self, seeds)
+
+    def report(self, path: str | File, command: str = "") -> "list[File]":
+        """Writes all of this to a file, by its ending Markdown, a page or PDF; returns what was written."""
+        from xerte.api.why_report import write_report
+
+        return write_report(self, File(path), command)
 
     @cached_property
     def picture(self) -> dict[str, Any]:
@@ -264,6 +300,7 @@ class Case:
         answer: the candidate's id.
         telling: facts in words.
         most: how many paths are told.
+        row: of the question among the scores.
     """
 
     explainer: "Explainer"
@@ -272,11 +309,21 @@ class Case:
     answer: int
     telling: Telling
     most: int | None
+    row: int = 0
 
     @cached_property
     def attribution(self) -> Attribution:
         """What the candidate's score came from."""
-        return Attribution(self.scores, 0, self.answer, self.telling)
+        return Attribution(self.scores, self.row, self.answer, self.telling)
+
+    @property
+    def reached(self) -> bool:
+        """Whether anything leads to the candidate."""
+        return self.attribution.reached
+
+    def again(self, scores: Scores, row: int = 0) -> "Case":
+        """The same candidate in other scores."""
+        return replace(self, scores=scores, row=row)
 
     @property
     def known(self) -> int:
@@ -341,17 +388,17 @@ class Case:
         explainer = self.explainer
         return ask(explainer.forecaster, explainer.history.with_facts(hidden=rows), explainer.query)
 
-    def best(self, scores: Scores | None = None) -> str | None:
+    def best(self, scores: Scores | None = None, row: int = 0) -> str | None:
         """Who is first; of equals the first by id."""
         found = scores or self.scores
-        allowed = found.reached[0]
+        allowed = found.reached[row]
         if self.explainer.candidates is not None:
             mask = torch.zeros_like(allowed)
             mask[self.explainer.candidates.to(mask.device)] = True
             allowed = allowed & mask
         if not bool(allowed.any()):
             return None
-        score = found.scores[0].double().masked_fill(~allowed, -torch.inf)
+        score = found.scores[row].double().masked_fill(~allowed, -torch.inf)
         return self.telling.dataset.entities[int(torch.nonzero(score == score.max())[0])]
 
 

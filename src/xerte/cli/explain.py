@@ -1,8 +1,9 @@
 """`xerte explain`."""
 
+import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 _BRANCHES = 5
 _FACTS = 10
 _DISMISSED = 20
+_TITLES = {
+    "contrast": "Why not the other?",
+    "change": "What would change the answer?",
+    "timeline": "Since when?",
+    "steadiness": "How steady?",
+}
 _LEAST = 0.0005
 """A share that rounds to 0.0 % is not shown."""
 _FAINT = 0.00005
@@ -42,6 +49,11 @@ def explain(
     given: Given = None,
     templates: Annotated[Path | None, typer.Option(help="A TOML file that says how relations are worded.")] = None,
     labels: Annotated[Path | None, typer.Option(help="A CSV file of names and what they stand for.")] = None,
+    why_not: Annotated[str | None, typer.Option(help="Another candidate: what separates the two?")] = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="Also what would change the answer, since when it stands, how steady it is.")
+    ] = False,
+    report: Annotated[Path | None, typer.Option(help="Also write all of this to a .md, .html or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write an interactive picture: a page, opens offline.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Also write a picture for papers.")] = None,
     png: Annotated[Path | None, typer.Option(help="Also write that picture in pixels.")] = None,
@@ -54,6 +66,7 @@ def explain(
     \b
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model icews14-paper
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model icews14-paper --html why.html
+    xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --why-not Oman --more --report why.pdf
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --answer Iran --json
     xerte explain world Wenoravrin condemns 2022-10-20 --dismissed
     xerte explain icews14 Iran Consult 2014-11-09 --without "Iran|Consult|China|2014-11-03"
@@ -70,8 +83,11 @@ def explain(
         why.to_png(png, dismissed=dismissed)
     if graphml is not None:
         why.to_graphml(graphml, dismissed)
+    if report is not None:
+        why.report(report, shlex.join(["xerte", *sys.argv[1:]]))
     if as_json:
-        print_json(why.to_body(dismissed, forecast).having(**source_of(chosen, choice)))
+        asked = _asked_next(why, why_not, more)
+        print_json(why.to_body(dismissed, forecast, asked).having(**source_of(chosen, choice)))
         return
     print_ranking(forecast, bars=True)
     if answer is not None and answer not in [one.entity for one in forecast.answers]:
@@ -79,9 +95,12 @@ def explain(
         whole = chosen.forecast(subject, relation, time, everybody, object=object, without=hidden, given=supposed)
         print_text(standing(whole, answer))
     _print_why(why, dismissed, paths)
+    _print_next(why, why_not, more)
     print_note(choice)
     if graphml is not None:
         print_text(f"The graph is in {graphml}.")
+    if report is not None:
+        print_text(f"The report is in {report}.")
     pictures = [str(path) for path in (html, svg, png) if path is not None]
     if pictures:
         *most, last = pictures
@@ -112,6 +131,22 @@ def _print_why(why: "Explanation", dismissed: bool, most: int) -> None:
         _print_dismissed(why)
     if why.graph.nodes:
         print_tree(why.graph)
+
+
+def _asked_next(why: "Explanation", why_not: str | None, more: bool) -> dict[str, Any]:
+    """What `--json` has beyond the explanation, where it is asked for."""
+    found: dict[str, Any] = {"contrast": why.why_not(why_not)} if why_not is not None else {}
+    if more and why.answer is not None:
+        found |= {"change": why.smallest_change(), "timeline": why.timeline(), "steadiness": why.steadiness()}
+    return found
+
+
+def _print_next(why: "Explanation", why_not: str | None, more: bool) -> None:
+    for title, found in _asked_next(why, why_not, more).items():
+        if found is not None:
+            print_text(f"{_TITLES[title]} {found.sentence}")
+        if title == "contrast" and found.change is not None:
+            print_text(f"  {found.change.sentence}")
 
 
 def _print_dismissed(why: "Explanation") -> None:

@@ -72,21 +72,25 @@ class Attribution:
         return tuple(sorted(found, key=lambda one: -one.share))
 
     @cached_property
-    def evidence(self) -> tuple[Fact, ...]:
-        """Every fact that carried some of the score, heaviest first, once, with its shares of all parts."""
+    def facts(self) -> dict[int, float]:
+        """The share of every fact that carried some of the score, by its number, heaviest first; all parts together."""
         named = []
         for part in self._scores.parts:
             if part.evidence is not None and self._share(part) > 0:
                 found, most = part.evidence(self._row, self._answer), None if part.growth else MOST_FACTS
                 named.append((found.fact[:most], found.weight[:most].double()))
         if not named:
-            return ()
+            return {}
         fact, weight = (torch.cat(column) for column in zip(*named, strict=True))
         fact, place = torch.unique(fact, return_inverse=True)
         share = segment_sum(weight, place, len(fact)) / self._total
         order = torch.argsort(share, descending=True, stable=True)
-        pairs = zip(fact[order].tolist(), share[order].tolist(), strict=True)
-        return tuple(self._telling.fact(one, value) for one, value in pairs)
+        return dict(zip(fact[order].tolist(), share[order].tolist(), strict=True))
+
+    @cached_property
+    def evidence(self) -> tuple[Fact, ...]:
+        """Those facts in words, heaviest first."""
+        return tuple(self._telling.fact(fact, share) for fact, share in self.facts.items())
 
     def chains(self, most: int | None) -> Iterator[tuple[str, Chain]]:
         """(part, chain), part by part; of a part without a graph every fact is a chain of its own.
@@ -109,10 +113,9 @@ class Attribution:
     def paths(self, most: int | None) -> tuple[tuple[Path, ...], float]:
         """The best paths, and the share of all others. A path's facts have the shares they have as evidence."""
         chains = sorted(self.chains(most), key=lambda one: -one[1].share)[:most]
-        share = {(fact.subject, fact.relation, fact.object, fact.time): fact.share for fact in self.evidence}
         telling, paths = self._telling, []
         for part, chain in chains:
-            facts = tuple(telling.fact(fact, share.get(telling.names(fact), chain.share)) for fact in chain.facts)
+            facts = tuple(telling.fact(fact, self.facts.get(fact, chain.share)) for fact in chain.facts)
             clauses = [(telling.clause(fact), telling.moment(fact)) for fact in chain.facts]
             paths.append(Path(facts, chain.share, story(clauses) if clauses else STAYED, part))
         return tuple(paths), max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0

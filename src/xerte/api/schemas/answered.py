@@ -142,6 +142,65 @@ class Reason(Body):
     """How many paths there are."""
 
 
+class ChangeNeeded(Body):
+    """The fewest facts without which another answer is first."""
+
+    facts: list[str]
+    """In words; none where no set was found."""
+    first: str | None
+    """Who is first then."""
+    least: bool
+    """Whether no smaller set of the heaviest facts does it."""
+    asked: int
+    """How many forecasts that took."""
+    sentence: str
+
+
+class Contrast(Body):
+    """Two candidates side by side."""
+
+    answer: str
+    other: str
+    score: float | None
+    other_score: float | None
+    reasons: list[Reason]
+    other_reasons: list[Reason]
+    change: ChangeNeeded | None
+    """What would put the other one before the answer; null where it stands there."""
+    sentence: str
+
+
+class Moment(Body):
+    """The forecast as it stood when less was known."""
+
+    known_before: str
+    first: str | None
+    score: float | None
+    """Of the answer that is explained."""
+    rank: int | None
+
+
+class Timeline(Body):
+    """How the forecast came about."""
+
+    moments: list[Moment]
+    """Earliest first; the last is the forecast itself."""
+    turned: str | None
+    """Since what happened before this date is known, the answer is first without a break."""
+    by: list[str]
+    """What had just happened, in words."""
+    sentence: str
+
+
+class Steadiness(Body):
+    """Whether other samples of the past tell the same."""
+
+    seeds: int
+    same_rank: int
+    """In how many of them the answer ranks the same."""
+    sentence: str
+
+
 class Explanation(Answered):
     """What spoke for one answer."""
 
@@ -169,6 +228,11 @@ class Explanation(Answered):
     """The paths in few words: what differs by its dates only is one. With what is left their shares sum to 1."""
     verdict: str = ""
     """One sentence that says it all."""
+    contrast: Contrast | None = None
+    """Another candidate beside the answer; this and the next three only where they are asked for."""
+    change: ChangeNeeded | None = None
+    timeline: Timeline | None = None
+    steadiness: Steadiness | None = None
     original: list[Answer] | None = None
     """The answers without the facts that were hidden or supposed; only there where some were."""
     changes: list[Change] | None = None

@@ -1,0 +1,276 @@
+"""What analysts ask next: why not another one, what would change the answer, since when, and how sure is all this."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import torch
+
+from xerte.errors import InputError
+from xerte.explanation.faithfulness import Seeded
+from xerte.explanation.named import Reason
+from xerte.explanation.verdict import percent
+from xerte.forecaster import Queries, Scores, ask
+
+if TYPE_CHECKING:
+    from xerte.api.explain import Case, Explanation
+
+POOL = 12
+"""Sets of up to three facts are looked for among so many of the heaviest: all that can be asked within seconds."""
+EXACT = 3
+MOST_ASKED = 300
+"""So many forecasts are made to look for a change."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The fewest facts without which another answer is first.
+
+    Attributes:
+        facts: in words; none where no set was found.
+        first: who is first then.
+        least: whether no smaller set of the heaviest facts does it, which was tried.
+        asked: how many forecasts that took.
+    """
+
+    facts: tuple[str, ...]
+    first: str | None
+    least: bool
+    asked: int
+
+    @property
+    def sentence(self) -> str:
+        """The change in words."""
+        if not self.facts:
+            return f"No set of the facts that speak for it changes the answer ({self.asked} forecasts were made)."
+        what = " ".join(self.facts)
+        count = "1 fact" if len(self.facts) == 1 else f"{len(self.facts)} facts"
+        kind = "The smallest change" if self.least else "A small change (fewer facts may do)"
+        return f"{kind}: without {count}, {self.first or 'nobody'} is first. {what}"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two candidates side by side.
+
+    Attributes:
+        answer, other: their names.
+        score, other_score: None where not reached.
+        reasons, other_reasons: what speaks for each.
+        change: what would have to be different for the other one to stand before the answer; None where it does.
+    """
+
+    answer: str
+    other: str
+    score: float | None
+    other_score: float | None
+    reasons: tuple[Reason, ...]
+    other_reasons: tuple[Reason, ...]
+    change: Change | None
+
+    @property
+    def sentence(self) -> str:
+        """What separates them."""
+        if self.other_score is None:
+            return f"{self.other} was not reached: nothing the model read leads to it."
+        if self.score is None:
+            return f"{self.answer} was not reached, {self.other} was."
+        apart = self.score - self.other_score
+        ahead, behind, best = (
+            (self.answer, self.other, self.reasons) if apart >= 0 else (self.other, self.answer, self.other_reasons)
+        )
+        worth = best[0].share * max(self.score, self.other_score) if best and best[0].facts else 0.0
+        alone = f" That {best[0].because} is alone worth more ({worth:.3g})." if worth > abs(apart) > 0 else ""
+        return f"{ahead} is ahead of {behind} by {abs(apart):.3g}.{alone}"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The forecast as it stood when only what happened before `known_before` was known.
+
+    Attributes:
+        known_before: a date.
+        first: who was first; None where nobody was reached.
+        score: of the answer that is explained; None where it was not reached.
+        rank: of that answer.
+    """
+
+    known_before: str
+    first: str | None
+    score: float | None
+    rank: int | None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """How the forecast came about.
+
+    Attributes:
+        moments: earliest first; the last is the forecast itself.
+        turned: since when the answer has been first without a break: what had happened before this date was enough.
+            None where it is not first, or always was.
+        by: what happened just before, that speaks for it, in words.
+    """
+
+    moments: tuple[Moment, ...]
+    turned: str | None
+    by: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """When it turned, and by what."""
+        first, last = self.moments[0], self.moments[-1]
+        if last.rank != 1:
+            return f"It is not first, and was {'first' if first.rank == 1 else 'not first'} on {first.known_before}."
+        if self.turned is None:
+            return f"It has been first all along, from {first.known_before} on."
+        what = f" What had just happened: {' '.join(self.by)}" if self.by else ""
+        return f"It has been first since what happened before {self.turned} is known.{what}"
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """Whether other samples of the same history tell the same.
+
+    Attributes:
+        seeds: how many were asked, beside the first.
+        first: in how many of them the answer ranks the same.
+        shares: for every reason, the least and largest share it had, the first forecast included.
+    """
+
+    seeds: int
+    same_rank: int
+    shares: tuple[tuple[Reason, float, float], ...]
+
+    @property
+    def sentence(self) -> str:
+        """How steady answer and first reason are."""
+        told = f"With {self.seeds} other samples of the past, the answer keeps its place in {self.same_rank}"
+        if not self.shares:
+            return f"{told}."
+        _, least, most = self.shares[0]
+        return f"{told}; its first reason carries between {percent(least)} and {percent(most)}."
+
+
+def smallest_change(why: "Explanation", instead: str | None = None) -> Change:
+    """The fewest of the answer's facts without which another (or this one instead) stands before it.
+
+    Exact up to three facts among the heaviest, each set being asked; beyond, facts are hidden heaviest first and
+    those that turn out to be needless are given back.
+    """
+    case, name = _case(why), _case(why).telling.teller.name
+    goal = None if instead is None else case.telling.dataset.entities.id(instead)
+    share, asked = case.attribution.facts, 0
+
+    def flips(facts: Sequence[int]) -> tuple[bool, str | None]:
+        nonlocal asked
+        asked += 1
+        scores = case.without(facts)
+        first = case.best(scores)
+        if goal is None:
+            return first != why.answer, first
+        return _before(scores, goal, case.answer), first
+
+    pool, budget = list(share)[:POOL], MOST_ASKED - len(share)
+    for size in range(1, EXACT + 1):
+        for facts in sorted(combinations(pool, size), key=lambda facts: -sum(share[fact] for fact in facts)):
+            if asked >= max(1, budget):
+                break
+            found, first = flips(facts)
+            if found:
+                return Change(_told(case, facts), first and name(first), True, asked)
+    hidden: list[int] = []
+    for fact in share:
+        hidden.append(fact)
+        if len(hidden) <= EXACT or asked >= MOST_ASKED:
+            continue
+        if flips(hidden)[0]:
+            break
+    else:
+        return Change((), None, False, asked)
+    for fact in list(reversed(hidden)):
+        rest = [one for one in hidden if one != fact]
+        if asked < MOST_ASKED and flips(rest)[0]:
+            hidden = rest
+    first = flips(hidden)[1]
+    return Change(_told(case, hidden), first and name(first), False, asked)
+
+
+def contrast(why: "Explanation", other: str) -> Contrast:
+    """The answer beside another candidate: what speaks for each, and what would put the other one before it."""
+    rival, name = why.of(other), _case(why).telling.teller.name
+    behind = rival.score is not None and (why.score or 0.0) >= rival.score
+    change = smallest_change(why, other) if behind else None
+    scores = why.score, rival.score
+    return Contrast(name(str(why.answer)), name(other), *scores, why.reasons, rival.reasons, change)
+
+
+def timeline(why: "Explanation", steps: int = 14) -> Timeline:
+    """The same question asked with less and less known: before its time, a day (or year, …) earlier, and so on."""
+    case = _case(why)
+    query, calendar = case.explainer.query, case.telling.dataset.calendar
+    back = torch.arange(steps, -1, -1, device=query.subject.device) * calendar.ticks_per_unit
+    known = query.known_before - back
+    columns = (query.subject, query.relation, query.time)
+    subject, relation, time = (column.expand(len(back)).contiguous() for column in columns)
+    scores = ask(case.explainer.forecaster, case.explainer.history, Queries.at(subject, relation, time, known))
+    moments = tuple(_moment(case, scores, row, calendar.format(int(at))) for row, at in enumerate(known.tolist()))
+    first = [moment.rank == 1 for moment in moments]
+    if not first[-1] or all(first):
+        return Timeline(moments, None, ())
+    turn = len(first) - first[::-1].index(False)
+    window = range(int(known[turn - 1]), int(known[turn]))
+    row = case.telling.row
+    recent = [fact for fact in case.attribution.facts if row(fact)[3] in window][:EXACT]
+    return Timeline(moments, moments[turn].known_before, _told(case, recent))
+
+
+def steadiness(why: "Explanation", seeds: int = 5) -> Steadiness | None:
+    """The same question asked with other samples of the past; None for a model that draws nothing."""
+    case = _case(why)
+    forecaster = case.explainer.forecaster
+    if not isinstance(forecaster, Seeded):
+        return None
+    found: list[dict[str, float]] = [{_pattern(reason): reason.share for reason in why.reasons}]
+    same = 0
+    for scores in _other_samples(case, forecaster, seeds):
+        again = case.again(scores)
+        same += again.attribution.rank == why.rank
+        found.append({_pattern(one.reason): one.reason.share for one in again.bundles()} if again.reached else {})
+    shares = [[one.get(_pattern(reason), 0.0) for one in found] for reason in why.reasons]
+    told = tuple((reason, min(some), max(some)) for reason, some in zip(why.reasons, shares, strict=True))
+    return Steadiness(seeds, same, told)
+
+
+def _other_samples(case: "Case", forecaster: Seeded, seeds: int) -> Iterator[Scores]:
+    for seed in range(1, seeds + 1):
+        other = copy.copy(forecaster)
+        other.seed += seed
+        yield ask(other, case.explainer.history, case.explainer.query)  # type: ignore[arg-type]
+
+
+def _pattern(reason: Reason) -> str:
+    """What a reason says, whatever its dates: samples differ in which of many repeats they hold."""
+    return repr((reason.part, sorted({fact[:3] for fact in reason.facts})))
+
+
+def _moment(case: "Case", scores: Scores, row: int, date: str) -> Moment:
+    one = case.again(scores, row)
+    return Moment(date, case.best(scores, row), one.attribution.score, one.attribution.rank)
+
+
+def _before(scores: Scores, goal: int, answer: int) -> bool:
+    reached, score = scores.reached[0], scores.scores[0]
+    return bool(reached[goal]) and (not bool(reached[answer]) or float(score[goal]) > float(score[answer]))
+
+
+def _told(case: "Case", facts: Sequence[int]) -> tuple[str, ...]:
+    return tuple(case.telling.sentence(fact) for fact in facts)
+
+
+def _case(why: "Explanation") -> "Case":
+    if why.case is None:
+        raise InputError("there is no answer, so there is nothing more to ask about it")
+    return why.case

@@ -1,0 +1,131 @@
+"""What analysts ask next, on facts few enough to know the answers by hand."""
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from drawn import ASKED, small_dataset, untrained
+from xerte.api.analysis import POOL, smallest_change
+from xerte.api.explain import Explanation
+from xerte.api.model import Model
+from xerte.baselines.recurrence import Recurrence
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.text import TextColumn
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.errors import InputError
+
+NAMES = ["Ann", "Cid", "Ben", "Dan"]
+
+
+def counted() -> Dataset:
+    """Ann visited Ben on days 5, 7 and 8 and Cid on day 6; Dan visited Cid on days 1 and 2."""
+    rows = [(3, 0, 1, 1), (3, 0, 1, 2), (0, 0, 2, 5), (0, 0, 1, 6), (0, 0, 2, 7), (0, 0, 2, 8)]
+    facts, calendar = Facts.of(rows), Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+    source = TextColumn.of([f"paper {row}" for row in range(len(rows))])
+    return Dataset(
+        "counted", facts, (4, 1, 1), Vocabulary.of(NAMES), Relations.of(["visits"]), calendar, {"from": source}
+    )
+
+
+@pytest.fixture
+def why() -> Explanation:
+    """Recurrence counts: Ben 3 times, Cid once."""
+    told = Model(Recurrence((0.0, 0.0), 1), counted()).forecast("Ann", "visits", "2024-01-11").explain()
+    assert told.answer == "Ben"
+    return told
+
+
+def test_the_smallest_change_is_found_asked_and_least(why: Explanation) -> None:
+    """Two of three visits to Ben: then it is one each, and the prior, which Dan's visits feed, speaks for Cid."""
+    change = why.smallest_change()
+    assert (len(change.facts), change.first, change.least) == (2, "Cid", True)
+    assert change.asked == 3 + 1  # every single fact first, then the first pair
+    assert "without 2 facts, Cid is first" in change.sentence
+
+
+def test_what_would_put_another_one_first(why: Explanation) -> None:
+    versus = why.why_not("Cid")
+    assert versus.change is not None
+    assert len(versus.change.facts) == 2
+    assert versus.sentence.startswith("Ben is ahead of Cid by 2.")
+    unreached = why.why_not("Ann")
+    assert (unreached.other_score, unreached.change) == (None, None)
+    assert unreached.sentence == "Ann was not reached: nothing the model read leads to it."
+    behind = why.of("Cid").why_not("Ben")
+    assert behind.change is None
+    assert behind.sentence.startswith("Ben is ahead of Cid by 2.")
+
+
+def test_no_smaller_set_flips_a_trained_kind_of_model_and_the_one_given_does() -> None:
+    data = small_dataset()
+    told = Model(untrained(data), data).forecast(*ASKED).explain()
+    assert told.case is not None
+    change = smallest_change(told)
+    share, sentence = told.case.attribution.facts, told.case.telling.sentence
+    number = {sentence(fact): fact for fact in share}
+    assert change.facts
+    assert told.case.best(told.case.without([number[text] for text in change.facts])) == change.first != told.answer
+    for size in range(1, len(change.facts)):
+        for facts in combinations(list(share)[:POOL], size):
+            assert told.case.best(told.case.without(facts)) == told.answer
+
+
+def test_when_it_turned_and_by_which_fact(why: Explanation) -> None:
+    """Before the second visit to Ben it stands one to one, with the prior for Cid."""
+    past = why.timeline(5)
+    told = [(moment.known_before, moment.first, moment.score and round(moment.score)) for moment in past.moments]
+    assert told == [
+        ("2024-01-06", "Cid", None),
+        ("2024-01-07", "Ben", 1),
+        ("2024-01-08", "Cid", 1),
+        ("2024-01-09", "Ben", 2),
+        ("2024-01-10", "Ben", 3),
+        ("2024-01-11", "Ben", 3),
+    ]
+    assert past.turned == "2024-01-09"
+    assert past.by == ("On 2024-01-08, Ann visited Ben.",)
+    assert why.timeline(1).turned is None
+    assert "all along" in why.timeline(1).sentence
+    assert "not first" in why.of("Cid").timeline(1).sentence
+
+
+def test_other_samples_tell_how_steady_it_is(why: Explanation) -> None:
+    assert why.steadiness() is None  # recurrence draws nothing
+    data = small_dataset()
+    told = Model(untrained(data), data).forecast(*ASKED).explain()
+    steady = told.steadiness(3)
+    assert steady is not None
+    assert steady.seeds == 3
+    assert 0 <= steady.same_rank <= 3
+    for reason, least, most in steady.shares:
+        assert 0 <= least <= reason.share <= most <= 1
+
+
+def test_a_report_says_it_all_in_three_forms(why: Explanation, tmp_path: Path) -> None:
+    pytest.importorskip("fpdf")
+    written = why.report(tmp_path / "why.md", "xerte explain …")
+    assert [path.name for path in written] == ["why.md", "why.svg"]
+    text = written[0].read_text("utf-8")
+    assert text.startswith(f"# {why.verdict}\n")
+    for part in (
+        "## Why Ben?",
+        "## Why not Cid?",
+        "## What would change",
+        "## Since when?",
+        "from: paper 5",
+        "xerte explain …",
+    ):
+        assert part in text
+    assert "<svg" in (tmp_path / "why.svg").read_text("utf-8")
+    page = why.report(tmp_path / "why.html")[0].read_text("utf-8")
+    assert "<script" not in page
+    assert "<svg" in page
+    assert (why.report(tmp_path / "why.pdf")[0]).read_bytes().startswith(b"%PDF")
+    with pytest.raises(InputError, match=r"end it in .md, .html or .pdf"):
+        why.report(tmp_path / "why.doc")
+    with pytest.raises(InputError, match="no answer"):
+        replace(why, answer=None, case=None).smallest_change()
