@@ -5,6 +5,8 @@ from pathlib import Path
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
+from xerte.errors import InputError
+
 PAGE = Path(__file__).parent / "page"
 """Built from web/; not in the repository."""
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -36,6 +38,25 @@ def add_page(app: FastAPI, folder: Path | None = None) -> None:
     for name, content in files.items():
         if name != "index.html":
             _add_file(app, name, content)
+
+
+def add_survey(app: FastAPI, file: Path) -> None:
+    """Serves a questionnaire at `/survey`, to anybody: it holds its scripts and no key, and sends nothing back.
+
+    Raises:
+        InputError: the file is not a questionnaire.
+    """
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if 'id="survey"' not in text:
+        raise InputError(f"{file} is not a questionnaire", hint="name the page that a survey was written to")
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+    @app.get("/survey", include_in_schema=False)
+    async def _() -> Response:
+        return HTMLResponse(text, headers=_HEADERS | {"content-security-policy": policy})
 
 
 def _add_file(app: FastAPI, name: str, content: bytes) -> None:

@@ -1,5 +1,6 @@
 """`xerte serve` and `xerte token`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +27,7 @@ def serve(
         list[str] | None,
         typer.Option("--cors", metavar="ORIGIN", help="Let pages of this origin call; repeat for more."),
     ] = None,
+    survey: Annotated[Path | None, typer.Option(help="A questionnaire to show at /survey, to everybody.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
 ) -> None:
     """Answers questions over HTTP, and shows a page at / to ask them on.
@@ -34,8 +36,10 @@ def serve(
     xerte serve world
     xerte serve icews14 --model icews14-paper --port 9000
     xerte serve mine --host 0.0.0.0 --cors https://example.org
+    xerte serve icews14 --survey survey.html
     """
     try:
+        from xerte.app.page import add_survey
         from xerte.app.served import Served
         from xerte.app.server import create_app, run
         from xerte.app.settings import ServerSettings
@@ -48,6 +52,8 @@ def serve(
     settings = ServerSettings(host, port, write, tuple(cors or ()))
     served = Served(Service(device), dataset, model)
     app = create_app(served, settings)
+    if survey is not None:
+        add_survey(app, survey)
     print_text(_greeting(served, settings.host, settings.port, model))
     run(app, settings)
 
