@@ -91,7 +91,11 @@ def add(
 
 @token.command("list")
 def list_tokens(as_json: AsJson = False) -> None:
-    """Lists tokens by name; the tokens themselves are not kept."""
+    """Lists tokens by name; the tokens themselves are not kept.
+
+    \b
+    xerte token list
+    """
     from xerte.app.access import read_tokens, tokens_file
 
     found = read_tokens(tokens_file())
@@ -103,7 +107,11 @@ def list_tokens(as_json: AsJson = False) -> None:
 
 @token.command("remove")
 def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")]) -> None:
-    """Forgets a token: whoever has it is let in no more."""
+    """Forgets a token: whoever has it is let in no more.
+
+    \b
+    xerte token remove dashboard
+    """
     from xerte.app.access import remove_token, tokens_file
 
     remove_token(name, tokens_file())
