@@ -243,12 +243,12 @@ def _clocks(model: XERTE, device: torch.device) -> Iterator[dict[str, float]]:
     watched += [(layer.get_submodule("dense"), "dense") for layer in model.layers]
     hooks = [module.register_forward_pre_hook(before) for module, _ in watched]
     hooks += [module.register_forward_hook(lambda *_, stage=stage: after(stage)) for module, stage in watched]
-    sample, encoded = Sampler.sample, Prepared.encoded  # the latter: new nodes of weights at rest
-    Sampler.sample, Prepared.encoded = timed("sample", sample), timed("embed", encoded)  # type: ignore[method-assign]
+    sample, at_rest = Sampler.sample, Prepared.at_rest  # the latter: new nodes of weights at rest
+    Sampler.sample, Prepared.at_rest = timed("sample", sample), timed("embed", at_rest)  # type: ignore[method-assign]
     try:
         yield spent
     finally:
-        Sampler.sample, Prepared.encoded = sample, encoded  # type: ignore[method-assign]
+        Sampler.sample, Prepared.at_rest = sample, at_rest  # type: ignore[method-assign]
         for hook in hooks:
             hook.remove()
 

@@ -17,6 +17,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.sampler import Sampling
 from xerte.model import XERTE
+from xerte.nn.execution import EAGER, RECORDED
 from xerte.nn.layers import Layer
 from xerte.nn.loss import LossFunction, Mean
 from xerte.nn.propagation import Aggregation, pass_messages
@@ -137,7 +138,7 @@ def gradients(model: XERTE, scores: list[dict[int, Tensor]], answers: list[int])
 
 def assert_forward_and_backward_like_twin(case: Case, fixed: bool = False) -> None:
     model = case.model
-    graph = model.grow(case.history, case.queries, model.seed, fixed).graph
+    graph = model.grow(case.history, case.queries, model.seed, RECORDED if fixed else EAGER).graph
     outcomes = twin.infer_each(model, case.history, case.queries, model.seed)
     assert_like_twin(graph, outcomes, 1e-10)
     batch_scores = [entity_scores(graph, query) for query in range(len(case.queries))]

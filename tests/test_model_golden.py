@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from twins.method import settings_of
 from xerte.data.facts import Facts
 from xerte.forecaster import Queries
-from xerte.graph.growth import NOBODY
 from xerte.graph.index import TemporalIndex
+from xerte.graph.slots import NOBODY
 from xerte.model import XERTE
 from xerte.nn.layers import Layer
 from xerte.settings import QueryFeatures, ScoredEdges, Update

@@ -210,16 +210,16 @@ def test_what_new_nodes_take_is_embedding(monkeypatch: pytest.MonkeyPatch) -> No
     history = TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
     sizes = settings_of(dims=(8, 4, 2), static_dim=4, time_dim=4, k=12, n=6), data.num_entities, data.num_relations
     model = XERTE(*sizes).eval()
-    encoded = Prepared.encoded
+    at_rest = Prepared.at_rest
 
     def slowed(*arguments: Any) -> torch.Tensor:
         sleep(0.02)
-        return encoded(*arguments)
+        return at_rest(*arguments)
 
-    monkeypatch.setattr(Prepared, "encoded", slowed)
+    monkeypatch.setattr(Prepared, "at_rest", slowed)
     found = stage_seconds(model, history, Queries.of(data.split(Split.TEST)[:4]), runs=1)
     assert found["embed"] >= 3 * 0.02
-    assert Prepared.encoded is slowed
+    assert Prepared.at_rest is slowed
 
 
 def test_counts_against_sets() -> None:

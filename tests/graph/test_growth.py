@@ -2,7 +2,7 @@
 
 import torch
 
-from xerte.graph.growth import NOBODY, Slots
+from xerte.graph.slots import NOBODY, Slots
 
 
 def test_the_widest_keys_keep_every_node_apart() -> None:

@@ -157,7 +157,7 @@ def test_a_gpu_draws_with_fixed_sizes_as_a_cpu_draws(strategy: Sampling) -> None
     assert race_triton.suits(history)
     assert not race_triton.suits(history.with_facts(hidden=history.facts()[:1]))
     entity, time, _, _, noise = nodes(history, 500)
-    drawn = sampler.sample(history, entity, time, entity[:, None] % 5, noise, fixed=True)
+    drawn = sampler.sample(history, entity, time, entity[:, None] % 5, noise, static_shapes=True)
     entity, time, noise = (column.cpu() for column in (entity, time, noise))
     assert torch.equal(drawn.cpu(), sampler.sample(history.to("cpu"), entity, time, entity[:, None] % 5, noise))
 

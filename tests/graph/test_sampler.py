@@ -40,7 +40,7 @@ def draw(
     nodes = torch.zeros(rounds, dtype=torch.int64)
     asked = (index, nodes, nodes + time, nodes[:, None], combine(torch.arange(rounds), 7))
     position = sampler.sample(*asked)
-    assert torch.equal(position, sampler.sample(*asked, fixed=True))
+    assert torch.equal(position, sampler.sample(*asked, static_shapes=True))
     assert bool((position >= 0).all())
     assert torch.equal(position, position.sort(dim=1).values)
     objects = index.edges(position.flatten()).object.view(rounds, -1)
@@ -121,7 +121,7 @@ def test_what_is_drawn_depends_on_the_past_of_the_node_alone(
         entity = torch.tensor(entities)
         asked = (index, entity, torch.full_like(entity, time), torch.zeros_like(entity)[:, None], combine(entity, 5))
         position = sampler.sample(*asked)
-        assert torch.equal(position, sampler.sample(*asked, fixed=True))
+        assert torch.equal(position, sampler.sample(*asked, static_shapes=True))
         read = [index.edges(row[row >= 0]) for row in position]
         return [
             list(zip(edges.relation.tolist(), edges.object.tolist(), edges.time.tolist(), strict=True))

@@ -87,5 +87,5 @@ def test_rows_merged() -> None:
     assert both.query[both.place].tolist() == [0, 0, 0, 0, 1]
     assert both.edge_target.tolist() == [7, 8, 9, 0, 1]
     assert both.edge_relation.tolist() == [1, 2, 3, 4, 4]
-    assert both.there is not None
-    assert both.there.tolist() == [True, True, True, True, False]
+    assert both.mask is not None
+    assert both.mask.tolist() == [True, True, True, True, False]

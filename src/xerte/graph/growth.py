@@ -1,4 +1,4 @@
-"""Inference graphs while they grow: a batch of them, in slots and blocks of sizes that the settings fix."""
+"""Inference graphs, grown: the steps of a batch of them, in blocks of sizes that the settings fix."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,83 +9,9 @@ from torch import Tensor
 from xerte.graph.evidence import Evidence, evidence
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph, Nodes, StepEdges
-from xerte.segment import first_alike
+from xerte.graph.slots import NOBODY, Slots
 
 _LOW = 0xFFFFFFFF
-NOBODY = (1 << 63) - 1
-"""The key of an empty slot: larger than that of any node."""
-
-
-@dataclass(frozen=True)
-class Slots:
-    """The nodes (entity, time) of growing graphs: a row of slots per query, slot 0 for its query node (e_q, t_q).
-
-    Every step adds as many slots to every query, filled or not, so that nothing is searched across queries and sizes
-    follow from the settings alone. A node's *row* among the vectors of all nodes is slot · Q + query: slots are only
-    ever added, so it stays.
-
-    Attributes:
-        key: int64 [Q, V], (entity << 32) | (t_q - t), ages being below 2³²; a node is its key. `NOBODY` where empty.
-        query_time: [Q]; what is known at the query node is before it.
-        ordered, order: the keys of every query sorted, and whose they are.
-    """
-
-    key: Tensor
-    query_time: Tensor
-    ordered: Tensor
-    order: Tensor
-
-    @staticmethod
-    def of(key: Tensor, query_time: Tensor) -> "Slots":
-        """Slots with these keys."""
-        ordered, order = torch.sort(key, dim=1)
-        return Slots(key, query_time, ordered, order)
-
-    @staticmethod
-    def of_queries(subject: Tensor, time: Tensor) -> "Slots":
-        """The query nodes v_q = (e_q, t_q)."""
-        return Slots.of((subject << 32)[:, None], time)
-
-    def keys(self, entity: Tensor, time: Tensor) -> Tensor:
-        """The keys that nodes would have; [Q, n] -> [Q, n]."""
-        return (entity << 32) | (self.query_time[:, None] - time)
-
-    def at(self, slot: Tensor) -> tuple[Tensor, Tensor]:
-        """(entity, time) of the nodes in these slots; [Q, n] -> [Q, n] each. Of an empty slot, nonsense."""
-        key = self.key.gather(1, slot)
-        return key >> 32, self.query_time[:, None] - (key & _LOW)
-
-    def counts(self) -> Tensor:
-        """How many nodes each query has; [Q]."""
-        return (self.key != NOBODY).sum(1)
-
-    def rows(self, slot: Tensor) -> Tensor:
-        """The rows of nodes among all nodes' vectors; [Q, n] -> [Q, n]."""
-        num_queries = len(self.key)
-        return torch.add(torch.arange(num_queries, device=slot.device)[:, None], slot, alpha=num_queries)
-
-    def find(self, key: Tensor) -> Tensor:
-        """The slot of every key, or -1 where its query has no such node; [Q, n] -> [Q, n]."""
-        place = torch.searchsorted(self.ordered, key).clamp(max=self.ordered.shape[1] - 1)
-        there = (self.ordered.gather(1, place) == key) & (key != NOBODY)
-        return torch.where(there, self.order.gather(1, place), -1)
-
-    def join(self, key: Tensor, found: Tensor) -> tuple["Slots", Tensor, Tensor]:
-        """Adds a slot for each of these keys [Q, n], filled where it names a node that is not there yet.
-
-        Args:
-            key: of nodes, or `NOBODY`.
-            found: the slot of every key, as `find` gives it.
-
-        Returns:
-            The slots; the slot of every key; and whether a key is the first in its row to name its node.
-        """
-        first = first_alike(key)
-        own = torch.arange(key.shape[1], device=key.device)
-        is_first = (first == own) & (key != NOBODY)
-        joined = torch.where(is_first & (found < 0), key, NOBODY)
-        slot = torch.where(found >= 0, found, self.key.shape[1] + first)
-        return Slots.of(torch.cat([self.key, joined], dim=1), self.query_time), slot, is_first
 
 
 @dataclass(frozen=True)
@@ -96,14 +22,33 @@ class Sampled:
         position: int64, where the history has the edge; -1 for self-loops and where there is none.
         relation: direction; 2R for a self-loop.
         entity, time: the prior neighbour.
-        there: whether there is an edge.
+        mask: whether there is an edge.
     """
 
     position: Tensor
     relation: Tensor
     entity: Tensor
     time: Tensor
-    there: Tensor
+    mask: Tensor
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The edges of one step that survived pruning, at most K of every query; [Q, K] each.
+
+    Attributes:
+        place: among the sampled edges.
+        mask: whether there is one; a query may have fewer than K.
+        target: the slot of the node it leads to.
+    """
+
+    place: Tensor
+    mask: Tensor
+    target: Tensor
+
+    def among(self, edges: Sampled) -> Tensor:
+        """Whether each of the sampled edges was kept; [Q, A · W]."""
+        return torch.zeros_like(edges.mask).scatter(1, self.place, self.mask)
 
 
 @dataclass(frozen=True)
@@ -136,7 +81,7 @@ class Growth:
         slots: every node that a kept edge led to, and the query nodes.
         scores: of steps 0 … L, a_v by node row; as long as there were rows then.
         steps: the edges of steps 1 … L.
-        entity, score, there: [Q, n]; the entities of the final graph with their scores, where there is one: every
+        entity, score, mask: [Q, n]; the entities of the final graph with their scores, where there is one: every
             entity that a kept edge of the last step leads to, once.
         num_entities: |E|.
     """
@@ -147,7 +92,7 @@ class Growth:
     steps: tuple[Step, ...]
     entity: Tensor
     score: Tensor
-    there: Tensor
+    mask: Tensor
     num_entities: int
 
     def dense(self) -> tuple[Tensor, Tensor]:
@@ -156,7 +101,7 @@ class Growth:
         Reached is every entity of the final graph, unless the graph holds no fact: the subject alone is no answer.
         """
         shape = (len(self.entity), self.num_entities)
-        found = self.there & (self.steps[0].edges.position >= 0).any(1)[:, None]
+        found = self.mask & (self.steps[0].edges.position >= 0).any(1)[:, None]
         score = torch.where(found, self.score, 0)
         scores = score.new_zeros(shape).scatter_add(1, self.entity, score)
         reached = torch.zeros(shape, dtype=torch.uint8, device=scores.device)
@@ -165,13 +110,13 @@ class Growth:
 
     def evidence(self, query: int, candidate: int) -> Evidence:
         """The facts through which a candidate's score came."""
-        found, mine = evidence(self.graph, query, candidate), self.there[query] & (self.entity[query] == candidate)
+        found, mine = evidence(self.graph, query, candidate), self.mask[query] & (self.entity[query] == candidate)
         return Evidence(found.fact, found.weight * self.score[query, mine].sum().double())
 
     @cached_property
     def graph(self) -> InferenceGraph:
         """The same without slots and blocks, as an explanation reads it; entity scores stay differentiable."""
-        query, place = torch.nonzero(self.there).unbind(1)
+        query, place = torch.nonzero(self.mask).unbind(1)
         order = torch.argsort(query * self.num_entities + self.entity[query, place])
         query, place = query[order], place[order]
         return InferenceGraph(
@@ -209,8 +154,8 @@ class Growth:
     def _edges(self, step: Step) -> StepEdges:
         """The edges that are there."""
         edges = step.edges
-        query, place = torch.nonzero(edges.there).unbind(1)
-        width = edges.there.shape[1] // step.source.shape[1]
+        query, place = torch.nonzero(edges.mask).unbind(1)
+        width = edges.mask.shape[1] // step.source.shape[1]
 
         def of(column: Tensor) -> Tensor:
             return column[query, place]

@@ -104,13 +104,19 @@ class TemporalIndex:
         return (subject << 32) + edges.time, (pair << 32) + edges.time.index_select(0, of_rank)
 
     def _keys_for(self, rows: int) -> tuple[Tensor, Tensor] | None:
-        """The keys where they are there or worth making: a few look-ups alone read only the pages they need.
+        """The keys, if they are made already or pay off; None: halve the segments instead.
 
-        To make them costs about as much as to look up an edge in eight.
+        To make them reads every page of the columns and costs about as much as looking up one edge in eight. So they
+        are made for a large batch, once that many rows have been looked up in all, and on a GPU always. A few
+        questions about a large, memory-mapped history never make them, and read only the pages they need.
+
+        Args:
+            rows: how many are to be looked up now.
         """
         self._looked_up += rows
-        worth = rows >= _BATCH or 8 * self._looked_up >= len(self.base["time"]) or self.device.type == "cuda"
-        return self._keys if worth or "_keys" in self.__dict__ else None
+        made = "_keys" in self.__dict__  # where a cached property keeps its value
+        pays = rows >= _BATCH or 8 * self._looked_up >= len(self.base["time"]) or self.device.type == "cuda"
+        return self._keys if made or pays else None
 
     @cached_property
     def few_moments(self) -> Tensor | None:

@@ -1,11 +1,18 @@
-"""Drawing without replacement as a race: edge i arrives at E_i / w_i, E_i ~ Exp(1), and the N first are drawn.
+"""Drawing N edges without replacement, in proportion to their weights, at a cost that does not grow with the degree.
 
-Running it for every edge would cost the degree. Weights fall with age, so the latest `4 N` edges race one by one; all
-older edges together are a Poisson stream of rate Σ w, drawn arrival by arrival. The stream is thinned: older edges fall
-into bands in which weights differ by at most a factor of two; a band is picked by its bound, an edge of it uniformly,
-and accepted with its weight over the bound. A second arrival of the same edge is ignored, as the race demands.
-`5 N + 24` arrivals are drawn. No edge of the stream weighs more than any of the 4 N that race, so that fewer than N of
-these arrivals being new, while all N are needed, is too rare to ever be seen; the cost does not depend on the degree.
+The draw is a race: edge i arrives at time E_i / w_i with E_i ~ Exp(1), and the first N to arrive are drawn. That is
+exact, but to run it for every edge would cost the degree. Weights never rise with age, so
+
+1. the latest 4 N edges race one by one;
+2. all older edges together arrive as one Poisson stream of rate Σ w, which is drawn arrival by arrival. It is
+   *thinned*: older edges fall into bands of age in which weights differ by at most a factor of two. An arrival picks a
+   band by (edges in it) · (its largest weight), then one of its edges uniformly, and is accepted with probability
+   weight / largest weight. A second arrival of the same edge is ignored, as the race demands.
+
+A node is *contested* when the stream may change the outcome: when its first arrival can come before the N-th of those
+that race one by one. Most nodes are not, and skip step 2. At most 5 N + 24 arrivals are drawn: no edge of the stream
+weighs more than any of the 4 N, so that all N winners come from the stream, with fewer than N new edges among so many
+arrivals, is too rare to ever be seen.
 
 This is the race as one reads it. `race_triton` runs the same on a GPU, `race_numpy` for a few nodes on a CPU.
 """
@@ -25,6 +32,9 @@ PURPOSES = (ARRIVAL, BAND, PLACE, CHANCE) = (1, 2, 3, 4)
 """What a draw from the stream needs a random number for."""
 SHELLS = 5
 """Parts of the stream, each twice as long as the one before, whose rates are bounded one by one."""
+BOUND = 2.1
+"""The stream's rate, as it is drawn, is at most so many times Σ w: a band's largest weight is at most twice any weight
+in it, and rounding band edges to whole ticks adds a little."""
 CONTENT = 4_294_967_311
 """A prime above 2³², so that what an edge says becomes one number: its relation and object, then its time."""
 
@@ -76,13 +86,13 @@ class Race:
         """How many arrivals of the stream are looked at: most races are settled by a few, the others by all."""
         return _FIRST, 5 * self.size + 24
 
-    def first(self, history: TemporalIndex, sources: Sources, fixed: bool = False) -> Tensor:
+    def first(self, history: TemporalIndex, sources: Sources, static_shapes: bool = False) -> Tensor:
         """Positions [n, N] of the first N arrivals in any order; -1 where there are fewer edges.
 
         Args:
             history: where edges are looked up.
             sources: whose edges race.
-            fixed: let no size depend on what is found, at the price of work that is thrown away.
+            static_shapes: let no size depend on what is found, at the price of work that is thrown away.
         """
         position = latest(sources.start, sources.stop, self.width)
         relation, object, edge_time = (column.view_as(position) for column in history.read(position.flatten()))
@@ -93,7 +103,7 @@ class Race:
         time_in, among = torch.topk(arrival, self.size, dim=1, largest=False)
         winner, last = position.gather(1, among), time_in[:, -1]
         contested = self._contested(history, sources, last)
-        if fixed:
+        if static_shapes:
             among_all, _ = self._with_stream(history, sources, position, arrival, self.draws[-1])
             return torch.where(contested[:, None], among_all, winner)
         row = torch.nonzero(contested)[:, 0]
@@ -107,10 +117,11 @@ class Race:
         return winner
 
     def _contested(self, history: TemporalIndex, sources: Sources, last: Tensor) -> Tensor:
-        """Whether the stream's first arrival can come before the N-th of those that race.
+        """Whether the stream's first arrival, Exp(1) / rate, can come before the N-th of those that race: bool [n].
 
-        Edges weigh less the older they are, and a band's bound is at most twice an edge's weight (and a little for
-        rounding): the rate of the stream is at most that of a few shells, each as heavy as its latest edge.
+        The exact rate would need a look into every band. A bound does: edges never weigh more than a later one, so
+        they are taken in a few shells, each as heavy as its latest edge. A node that is called contested and is not
+        only costs time.
         """
         start, stop = sources.start[:, None], sources.stop[:, None]
         shell = self.width << torch.arange(SHELLS, device=stop.device)
@@ -118,7 +129,7 @@ class Race:
         count = count - torch.nn.functional.pad(count[:, 1:], (0, 1))  # edges between one shell and the next
         edge_time = history.times((stop - shell).clamp(min=0).flatten()).view_as(count)
         heaviest = self.weights.of(edge_time, sources.time[:, None])
-        most = 2.1 * (count * heaviest).nan_to_num(0).sum(1)
+        most = BOUND * (count * heaviest).nan_to_num(0).sum(1)
         return exponential(_of_draw(sources.noise, 0, ARRIVAL)) <= most * last
 
     def _with_stream(

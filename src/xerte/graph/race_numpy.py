@@ -10,11 +10,10 @@ from torch import Tensor
 
 from xerte.graph import noise
 from xerte.graph.index import TemporalIndex
-from xerte.graph.race import ARRIVAL, CONTENT, PURPOSES, SHELLS, Race, Sources
-from xerte.graph.weights import FLOOR, Sampling, Weights
+from xerte.graph.race import ARRIVAL, BOUND, CONTENT, PURPOSES, SHELLS, Race, Sources
+from xerte.graph.weights import Numbers
 
 Hashes = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 _FEW = 64
@@ -46,7 +45,7 @@ def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
     relation, object = relation_at[position].astype(np.uint64), object_at[position].astype(np.uint64)
     edge_time = time_at[position]
     content = ((relation << _31) | object) * _CONTENT + edge_time.astype(np.uint64)
-    arrival = _exponential(_mixed(state * _3 + (content * _GOLDEN + _1))) / _weight(race.weights, edge_time, time)
+    arrival = _exponential(_mixed(state * _3 + (content * _GOLDEN + _1))) / race.weights.of_arrays(edge_time, time)
     arrival[absent] = np.inf
     everyone = np.arange(len(sources))[:, None]
     among = arrival.argpartition(race.size - 1, axis=1)[:, : race.size]
@@ -55,8 +54,8 @@ def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
     shell = race.width << np.arange(SHELLS)
     count = np.maximum(stop - start - shell, 0)
     count[:, :-1] -= count[:, 1:]
-    heaviest = _weight(race.weights, time_at[np.maximum(stop - shell, 0)], time)
-    most = 2.1 * np.where(count > 0, count * heaviest, 0).sum(1)
+    heaviest = race.weights.of_arrays(time_at[np.maximum(stop - shell, 0)], time)
+    most = BOUND * np.where(count > 0, count * heaviest, 0).sum(1)
     row = np.flatnonzero(_exponential(_mixed(state[:, 0] + np.uint64(ARRIVAL) * _STRIDE)) <= most * last)
     for draws in race.draws:
         if not len(row):
@@ -78,7 +77,7 @@ def _stream(
     upper = bands.numpy()
     high = np.minimum(np.maximum(history.before(sources.entity, bands).numpy(), start), stop)
     low = np.concatenate([high[:, 1:], start], axis=1)
-    bound = _weight(race.weights, upper - 1, time)
+    bound = race.weights.of_arrays(upper - 1, time)
     rate = np.cumsum((high - low) * bound, axis=1)
     row, draw = np.arange(len(sources))[:, None], np.arange(draws)
     number = (draw * len(PURPOSES) + np.array(PURPOSES)[:, None]).astype(np.uint64)
@@ -91,25 +90,13 @@ def _stream(
     count = high[row, band] - first
     position = first + np.minimum((place_of * count).astype(np.int64), np.maximum(count - 1, 0))
     position = np.maximum(np.minimum(position, stop - 1), 0)
-    weight = _weight(race.weights, time_at[position], time)
+    weight = race.weights.of_arrays(time_at[position], time)
     accepted = (count > 0) & (chance_of * bound[row, band] < weight)
     edge = np.where(accepted, position, -1 - draw)
     order = edge.argsort(axis=1, kind="stable")
     once = edge[row, order]
     accepted[row, order[:, 1:]] &= once[:, 1:] != once[:, :-1]  # an edge arrives once
     return position, np.where(accepted, arrival, np.inf), arrival[:, -1]
-
-
-def _weight(weights: Weights, edge_time: npt.NDArray[np.integer], node_time: Places) -> Numbers:
-    """As `Weights.of`."""
-    weight: Numbers
-    if weights.strategy is Sampling.EXPONENTIAL:
-        weight = np.exp((edge_time - node_time) / weights.scale) + FLOOR
-    elif weights.strategy is Sampling.LINEAR:
-        weight = np.maximum(edge_time + 1.0, FLOOR)
-    else:
-        weight = np.ones(np.broadcast_shapes(edge_time.shape, node_time.shape))
-    return weight
 
 
 def _mixed(x: Hashes) -> Hashes:

@@ -55,7 +55,7 @@ class Sampler:
         time: Tensor,
         relation: Tensor,
         noise: Tensor,
-        fixed: bool = False,
+        static_shapes: bool = False,
     ) -> Tensor:
         """At most N prior edges of each node (entity, time), and its latest ones of some relations if asked for.
 
@@ -64,14 +64,14 @@ class Sampler:
             entity, time: int64 [n].
             relation: int64 [n, relations], whose latest edges to take: that of the query a node belongs to, and others.
             noise: int64 [n], a hash of the node and all it belongs to.
-            fixed: let no size depend on what is found, at the price of work that is thrown away.
+            static_shapes: let no size depend on what is found, at the price of work that is thrown away.
 
         Returns:
             Positions in the history, int64 [n, width], earliest first; -1 where there is no edge.
         """
         if not history.num_positions or not len(entity):
             return torch.full((len(entity), self.width), -1, device=entity.device)
-        position = self._draw(history, entity, time, noise, fixed)
+        position = self._draw(history, entity, time, noise, static_shapes)
         if self.same_relation:
             of_relations = (self._latest_of(history, entity, time, one) for one in relation.unbind(1))
             position = torch.cat([position, *of_relations], dim=1)
@@ -88,7 +88,7 @@ class Sampler:
         position = history.by_relation(rank.clamp(min=0).flatten()).view_as(rank)
         return torch.where(rank >= 0, position, -1)
 
-    def _draw(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor, fixed: bool) -> Tensor:
+    def _draw(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor, static_shapes: bool) -> Tensor:
         """At most N prior edges of each node; -1 where there are fewer."""
         start, stop = history.prior(entity, time)
         if self.strategy is Sampling.LAST:
@@ -98,8 +98,8 @@ class Sampler:
         race, sources = Race(Weights(self.strategy, self.scale), self.size), Sources(entity, time, start, stop, noise)
         if race_triton.suits(history):
             return race_triton.first(race, history, sources)
-        if fixed:
-            return race.first(history, sources, fixed)
+        if static_shapes:
+            return race.first(history, sources, static_shapes)
         if race_numpy.suits(history, sources):
             return race_numpy.first(race, history, sources)
         drawn = latest(start, stop, self.size)  # all there are, where they are few

@@ -3,9 +3,14 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
+
+Numbers = npt.NDArray[np.float64]
 
 
 class Sampling(StrEnum):
@@ -18,6 +23,7 @@ class Sampling(StrEnum):
 
 
 FLOOR = 1e-9
+"""So little weighs even the oldest edge, so that none is out of reach."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +39,21 @@ class Weights:
     scale: float
 
     def of(self, edge_time: Tensor, node_time: Tensor) -> Tensor:
-        """w, float64."""
+        """w, float64, of times that broadcast; `race_kernels` has the same formula for GPUs."""
+        weight: Tensor = self._of(torch, edge_time.double(), node_time.double())
+        return weight
+
+    def of_arrays(self, edge_time: npt.NDArray[np.integer], node_time: npt.NDArray[np.integer]) -> Numbers:
+        """The same of NumPy's arrays."""
+        weight: Numbers = self._of(np, edge_time.astype(np.float64), node_time.astype(np.float64))
+        return weight
+
+    def _of(self, library: Any, edge_time: Any, node_time: Any) -> Any:
         if self.strategy is Sampling.EXPONENTIAL:
-            return torch.exp((edge_time.double() - node_time.double()) / self.scale) + FLOOR
+            return library.exp((edge_time - node_time) / self.scale) + FLOOR
         if self.strategy is Sampling.LINEAR:
-            return (edge_time + 1).double().clamp(min=FLOOR)
-        return torch.ones_like(edge_time + node_time, dtype=torch.float64)
+            return library.clip(edge_time + 1, FLOOR, None)
+        return library.ones_like(edge_time + node_time)
 
     def bands(self, time: Tensor) -> Tensor:
         """The upper ends [n, B] of bands of time in which weights differ by at most a factor of two."""

@@ -25,7 +25,7 @@ class EdgeRows:
         edge_source: for every edge, its place in `source`; None: every source has as many edges, block by block.
         edge_target: for every edge, the row of its target among the target vectors.
         edge_relation: for every edge, its relation.
-        there: for every edge, whether it is one; None: all are.
+        mask: for every edge, whether it is one; None: all are.
     """
 
     source: Tensor
@@ -33,24 +33,24 @@ class EdgeRows:
     edge_source: Tensor | None
     edge_target: Tensor
     edge_relation: Tensor
-    there: Tensor | None = None
+    mask: Tensor | None = None
 
     @staticmethod
     def merged(parts: Sequence["EdgeRows"], num_nodes: int, num_queries: int) -> "EdgeRows":
         """The edges of all parts, every node being a source; node v belongs to query v mod Q."""
         nodes = torch.arange(num_nodes, device=parts[0].source.device)
-        there = [torch.ones_like(p.edge_target, dtype=torch.bool) if p.there is None else p.there for p in parts]
+        mask = [torch.ones_like(p.edge_target, dtype=torch.bool) if p.mask is None else p.mask for p in parts]
         columns = [(part.rows, part.edge_target, part.edge_relation) for part in parts]
         rows, target, relation = (torch.cat(column) for column in zip(*columns, strict=True))
-        return EdgeRows(nodes, nodes % num_queries, rows, target, relation, torch.cat(there))
+        return EdgeRows(nodes, nodes % num_queries, rows, target, relation, torch.cat(mask))
 
     def softmax(self, tables: "AttentionTables", hidden: Tensor) -> Tensor:
         """α of the edges among nodes whose vectors are rows of `hidden`: over all edges of one source (Eq. 2)."""
         logits, place, sources = tables.logits(self, hidden, hidden), self.place, len(self.source)
-        if self.there is None:
+        if self.mask is None:
             return segment_softmax(logits, place, sources)
         least = torch.finfo(logits.dtype).min
-        return segment_softmax(torch.where(self.there, logits, least), place, sources) * self.there
+        return segment_softmax(torch.where(self.mask, logits, least), place, sources) * self.mask
 
     @property
     def place(self) -> Tensor:

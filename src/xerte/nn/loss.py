@@ -25,7 +25,7 @@ class Mean(StrEnum):
     QUERY = "query"  # entities within a query, then queries, as the paper writes it
 
 
-def binary_cross_entropy(score: Tensor, entity: Tensor, there: Tensor, answer: Tensor, mean: Mean) -> Summed:
+def binary_cross_entropy(score: Tensor, entity: Tensor, mask: Tensor, answer: Tensor, mean: Mean) -> Summed:
     """L = -mean [ y log s + (1 - y) log (1 - s) ] over the entities in the final graphs.
 
     s is 0.999 times the score plus 0.0009, so that no logarithm runs away; per query, scores are first divided by
@@ -33,27 +33,27 @@ def binary_cross_entropy(score: Tensor, entity: Tensor, there: Tensor, answer: T
     reached there is nothing to learn: the loss is 0.
 
     Args:
-        score, entity, there: [Q, n], one row per query; the entities of its graph, where there is one.
+        score, entity, mask: [Q, n], one row per query; the entities of its graph, where there is one.
         answer: [Q].
         mean: over what to average.
 
     Returns:
         The sum and the count whose quotient L is.
     """
-    score = torch.where(there, score, 0)
+    score = torch.where(mask, score, 0)
     if mean is Mean.QUERY:
         total = score.sum(1, keepdim=True)
         score = score / torch.where(total > LEAST, total, 1)
     score = 0.999 * score + 0.0009
     # Written out: where numbers went astray torch's own would end the whole process on a GPU, and tell nobody why.
-    loss = -torch.log(torch.where(entity == answer[:, None], score, 1 - score)) * there
+    loss = -torch.log(torch.where(entity == answer[:, None], score, 1 - score)) * mask
     if mean is Mean.BATCH:
-        return loss.sum(), there.sum()
-    return (loss.sum(1) / there.sum(1).clamp(min=1)).sum(), loss.new_full((), len(loss))
+        return loss.sum(), mask.sum()
+    return (loss.sum(1) / mask.sum(1).clamp(min=1)).sum(), loss.new_full((), len(loss))
 
 
-def negative_log_likelihood(score: Tensor, entity: Tensor, there: Tensor, answer: Tensor) -> Summed:
+def negative_log_likelihood(score: Tensor, entity: Tensor, mask: Tensor, answer: Tensor) -> Summed:
     """-log of the answer's score, averaged over the queries whose graph holds the answer; 0 where none does."""
-    right = ((entity == answer[:, None]) & there).to(score.dtype)
+    right = ((entity == answer[:, None]) & mask).to(score.dtype)
     loss = -torch.log(score.clamp(min=1e-12)) * right
     return loss.sum(), right.sum()

@@ -15,22 +15,22 @@ class Aggregation(StrEnum):
     MEAN = "mean"
 
 
-def keep_largest(contribution: Tensor, there: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def keep_largest(contribution: Tensor, mask: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """Pruning: the edges with the K largest contributions of every query; of equal contributions the first stays.
 
     Args:
-        contribution, there: [Q, n], the edges of every query, where there is one.
+        contribution, mask: [Q, n], the edges of every query, where there is one.
         size: K.
 
     Returns:
         Places [Q, min(K, n)] of the edges, ascending, and whether there is one: a query may have fewer.
     """
-    place = largest(torch.where(there, contribution, -1), size)
-    return place, there.gather(1, place)
+    place = largest(torch.where(mask, contribution, -1), size)
+    return place, mask.gather(1, place)
 
 
 def pass_messages(
-    hidden: Tensor, source: Tensor, place: Tensor, target: Tensor, attention: Tensor, there: Tensor, update_ratio: float
+    hidden: Tensor, source: Tensor, place: Tensor, target: Tensor, attention: Tensor, mask: Tensor, update_ratio: float
 ) -> Tensor:
     """h_v ← γ h_v + (1 - γ) Σ_u α_vu h_u for every node v that has such edges; all others keep h (Eq. 3, 4).
 
@@ -38,29 +38,29 @@ def pass_messages(
         hidden: [V, d].
         source: rows of `hidden`, each once: the nodes that edges may start from.
         place, target: for every edge its place in `source`, and the row of `hidden` it leads to.
-        attention, there: α, one per edge, and whether there is an edge at all; α is 0 where there is none.
+        attention, mask: α, one per edge, and whether there is an edge at all; α is 0 where there is none.
         update_ratio: γ.
     """
     message = segment_sum(hidden.index_select(0, target) * attention[:, None], place, len(source))
-    receives = segment_sum(there.to(torch.int32), place, len(source)) > 0
+    receives = segment_sum(mask.to(torch.int32), place, len(source)) > 0
     before = hidden.index_select(0, source)
     after = torch.where(receives[:, None], torch.lerp(message, before, update_ratio), before)
     return hidden.index_copy(0, source, after)
 
 
-def entity_scores(score: Tensor, entity: Tensor, there: Tensor, how: Aggregation) -> tuple[Tensor, Tensor]:
+def entity_scores(score: Tensor, entity: Tensor, mask: Tensor, how: Aggregation) -> tuple[Tensor, Tensor]:
     """a_e = g(a_v over the nodes v of entity e), for the nodes given (Eq. 6).
 
     Args:
-        score, entity, there: [Q, n], the nodes of every query, where there is one.
+        score, entity, mask: [Q, n], the nodes of every query, where there is one.
         how: g.
 
     Returns:
-        (score, there), [Q, n] each: every entity's score at the place of the first node that has it.
+        (score, mask), [Q, n] each: every entity's score at the place of the first node that has it.
     """
-    first = first_alike(torch.where(there, entity, -1))
-    total = torch.zeros_like(score).scatter_add(1, first, torch.where(there, score, 0))
+    first = first_alike(torch.where(mask, entity, -1))
+    total = torch.zeros_like(score).scatter_add(1, first, torch.where(mask, score, 0))
     if how is Aggregation.MEAN:
-        count = torch.zeros_like(first).scatter_add(1, first, there.long())
+        count = torch.zeros_like(first).scatter_add(1, first, mask.long())
         total = total / count.clamp(min=1)
-    return total, there & (first == torch.arange(entity.shape[1], device=entity.device))
+    return total, mask & (first == torch.arange(entity.shape[1], device=entity.device))
