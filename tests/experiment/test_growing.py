@@ -64,7 +64,7 @@ def test_a_candidate_never_seen_scores_as_the_average_does() -> None:
     ],
 )
 def test_tables_are_found(name: str, entity: set[str], relation: set[str]) -> None:
-    assert [set(names) for names in tables(build(name, DATA))] == [entity, relation]
+    assert [{of for of, _ in axes} for axes in tables(build(name, DATA))] == [entity, relation]
 
 
 def version_1(folder: Path, dataset: Dataset) -> None:

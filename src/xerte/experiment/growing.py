@@ -14,6 +14,9 @@ from xerte.data.frame import Frame
 from xerte.experiment.registry import learner
 from xerte.forecaster import Learner
 
+Axes = list[tuple[str, int]]
+"""Weights by name, and the dimension along which they have rows for names; one may have several."""
+
 
 def grown(model: Learner, frame: Frame) -> Learner:
     """The same model for a frame with as many entities and relations as training had, or more."""
@@ -21,8 +24,9 @@ def grown(model: Learner, frame: Frame) -> Learner:
         return model
     entity, relation = tables(model)
     weights = trained_weights(model)
-    weights |= {name: _extended(weights[name], frame.num_entities, 1) for name in entity}
-    weights |= {name: _extended(weights[name], 2 * frame.num_relations, 2) for name in relation}
+    for axes, rows, period in ((entity, frame.num_entities, 1), (relation, 2 * frame.num_relations, 2)):
+        for name, axis in axes:
+            weights[name] = _extended(weights[name].movedim(axis, 0), rows, period).movedim(0, axis)
     return with_weights(model, frame, weights)
 
 
@@ -32,12 +36,14 @@ def trained_weights(model: Learner) -> dict[str, Tensor]:
     if trained is None or trained.sizes == (model.frame.num_entities, model.frame.num_relations):
         return weights
     entity, relation = tables(model)
-    weights |= {name: weights[name][: trained.entities.count] for name in entity}
-    return weights | {name: weights[name][: 2 * trained.relations.count] for name in relation}
+    for axes, rows in ((entity, trained.entities.count), (relation, 2 * trained.relations.count)):
+        for name, axis in axes:
+            weights[name] = weights[name].narrow(axis, 0, rows)
+    return weights
 
 
-def tables(model: Learner) -> tuple[list[str], list[str]]:
-    """The weights that have a row for every entity, and those that have two for every relation, one per direction.
+def tables(model: Learner) -> tuple[Axes, Axes]:
+    """Where weights have a row for every entity, and where two for every relation, one per direction.
 
     They are found, not declared: what is longer in a model of one more entity, or of one more relation.
     """
@@ -45,7 +51,12 @@ def tables(model: Learner) -> tuple[list[str], list[str]]:
     more = replace(frame, num_entities=frame.num_entities + 1), replace(frame, num_relations=frame.num_relations + 1)
     shape = {name: value.shape for name, value in model.state_dict().items()}
     entity, relation = (
-        [name for name, value in untrained(model, other).state_dict().items() if value.shape != shape[name]]
+        [
+            (name, axis)
+            for name, value in untrained(model, other).state_dict().items()
+            for axis, size in enumerate(value.shape)
+            if size != shape[name][axis]
+        ]
         for other in more
     )
     return entity, relation
@@ -71,5 +82,5 @@ def _extended(table: Tensor, rows: int, period: int) -> Tensor:
     """A table with so many rows: those behind its end are the mean of its own, every `period` rows apart."""
     if rows == len(table):
         return table
-    unseen = table.view(-1, period, *table.shape[1:]).mean(0)
+    unseen = table.reshape(-1, period, *table.shape[1:]).mean(0)
     return torch.cat([table, unseen.repeat((rows - len(table)) // period, *[1] * (table.ndim - 1))])

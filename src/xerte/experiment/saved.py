@@ -215,9 +215,9 @@ def _version_1(
         KeyError, TypeError: there are no such hashes or weights.
     """
     before, here = metadata["dataset"], Lineage.of(dataset)
-    entity, relation = tables(untrained)
-    entities = Names(len(weights[entity[0]]), before["entities"])
-    relations = Names(len(weights[relation[0]]) // 2, before["relations"])
+    (entity, entity_axis), (relation, relation_axis) = (axes[0] for axes in tables(untrained))
+    entities = Names(weights[entity].shape[entity_axis], before["entities"])
+    relations = Names(weights[relation].shape[relation_axis] // 2, before["relations"])
     known = replace(here, dataset=before["name"], entities=entities, relations=relations)
     known = replace(known, ticks_per_unit=before["ticks_per_unit"])
     unchanged = "data" not in metadata or metadata["data"] == data_fingerprint(dataset)
