@@ -1,6 +1,7 @@
 """Rounds from a model's explanations: events of the test split, with what carried their answer and what did not."""
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -126,7 +127,7 @@ def _round(
         return None
     explanation = forecast.explain(answer, most=None, templates=templates)
     pool = [*pieces(explanation), *_unused(model.dataset, explanation, teller)]
-    made = choose(question.known, answer, pool, draw)
+    made = choose(question.known, answer, pool, carried_by(explanation), draw)
     if made is None:
         return None
     flaws, chosen = made
@@ -141,11 +142,19 @@ def _round(
     )
 
 
-def choose(subject: str, answer: str, pool: Sequence[Piece], draw: random.Random) -> tuple[Flaws, list[Piece]] | None:
+def choose(
+    subject: str, answer: str, pool: Sequence[Piece], carried: Mapping[Fact, float], draw: random.Random
+) -> tuple[Flaws, list[Piece]] | None:
     """Two high and two low pieces of the evidence for an answer; None where there are not so many.
 
-    High are the two pieces that carried most, if possible not the same news twice. Low are two of those that carried at
-    most 1 / `MARGIN` of that; of the least flawed, any. No fact is in two pieces.
+    High are the two pieces that carried most, if possible not the same news twice. Low are two whose weakest fact
+    carried at most 1 / `MARGIN` of that, by whatever chain; of the least flawed, any. No fact is in two pieces.
+
+    Args:
+        subject, answer: the entities that all four should name.
+        pool: what there is.
+        carried: the share of the answer's score that ran through each fact.
+        draw: the source of chance.
     """
     high: list[Piece] = []
     for _ in range(2):
@@ -159,7 +168,11 @@ def choose(subject: str, answer: str, pool: Sequence[Piece], draw: random.Random
     low: list[Piece] = []
     for _ in range(2):
         taken = [*high, *low]
-        rest = [piece for piece in pool if (piece.share or 0.0) * MARGIN <= least and not _shares_fact(piece, taken)]
+        rest = [
+            piece
+            for piece in pool
+            if min(carried.get(fact, 0.0) for fact in piece.facts) * MARGIN <= least and not _shares_fact(piece, taken)
+        ]
         if not rest:
             return None
         cost = [_flaws(subject, answer, high, [*low, one]) for one in rest]
@@ -167,13 +180,24 @@ def choose(subject: str, answer: str, pool: Sequence[Piece], draw: random.Random
     return _flaws(subject, answer, high, low), [*high, *(piece.model_copy(update={"high": False}) for piece in low)]
 
 
-def pieces(explanation: Explanation) -> Iterator[Piece]:
-    """Every chain that carried some of the score, heaviest first, then every fact that was seen and let go."""
-    for path in explanation.paths:
-        if path.facts:
-            yield _piece(path.facts, path.share, path.sentence)
-    for fact in explanation.dismissed:
-        yield _piece((fact,), 0.0, fact.sentence)
+def pieces(explanation: Explanation) -> list[Piece]:
+    """Every chain that carried some of the score, then every fact that was seen and let go.
+
+    A model of several parts may come to one chain by each of them: that is one piece.
+    """
+    share: dict[tuple[Fact, ...], float] = defaultdict(float)
+    text: dict[tuple[Fact, ...], str] = {}
+    told = [(path.facts, path.share, path.sentence) for path in explanation.paths if path.facts]
+    for facts, part, words in (*told, *(((fact,), 0.0, fact.sentence) for fact in explanation.dismissed)):
+        made = tuple(Fact.model_validate(fact, from_attributes=True) for fact in facts)
+        share[made] += part
+        text.setdefault(made, words)
+    return [Piece(high=True, facts=facts, sentence=text[facts], share=share[facts]) for facts in text]
+
+
+def carried_by(explanation: Explanation) -> dict[Fact, float]:
+    """The share of the answer's score that ran through each fact, by whatever chain."""
+    return {Fact.model_validate(fact, from_attributes=True): fact.share for fact in explanation.evidence}
 
 
 def _unused(dataset: Dataset, explanation: Explanation, teller: Teller) -> Iterator[Piece]:
@@ -181,20 +205,19 @@ def _unused(dataset: Dataset, explanation: Explanation, teller: Teller) -> Itera
     if explanation.graph.nodes:
         return
     asked, answer, facts = explanation.question, explanation.answer or "", dataset.facts
+    used = carried_by(explanation)
     one, other = dataset.entities.id(asked.known), dataset.entities.id(answer)
     both = ((facts.subject == one) & (facts.object == other)) | ((facts.subject == other) & (facts.object == one))
-    counted_ones = {(fact.subject, fact.relation, fact.object, fact.time) for fact in explanation.evidence}
     dated = dataset.calendar.tick is not Tick.STEP
     for row in np.flatnonzero(both & (facts.time < dataset.calendar.parse(asked.time))):
-        fact = event(dataset, int(row))
-        names = (fact.subject, fact.relation, fact.object)
-        if (*names, fact.time) not in counted_ones:
-            yield _piece((fact,), 0.0, sentence(teller.clause(*names), when(fact.time, dated)))
-
-
-def _piece(facts: Sequence[object], share: float, sentence: str) -> Piece:
-    made = tuple(Fact.model_validate(fact, from_attributes=True) for fact in facts)
-    return Piece(high=True, facts=made, sentence=sentence, share=share)
+        fact = Fact.model_validate(event(dataset, int(row)), from_attributes=True)
+        if fact not in used:
+            yield Piece(
+                high=True,
+                facts=(fact,),
+                sentence=sentence(teller.clause(*fact.triple), when(fact.time, dated)),
+                share=0.0,
+            )
 
 
 def _shares_fact(piece: Piece, others: Sequence[Piece]) -> bool:
