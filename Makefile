@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test check web viewer coverage docs bench gpu-test clean
+.PHONY: help demo test check web viewer coverage docs bench kill-test gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -54,6 +54,9 @@ docs: $(VENV)/ready ## write the generated parts of the docs anew
 
 bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is below half the best on record
 	$(BIN)/python -m benchmarks run --device cpu --against results/bench --save results/bench
+
+kill-test: $(VENV)/ready ## 500 random kills while appending and compacting
+	XERTE_KILLS=500 $(BIN)/pytest -q tests/data/test_live.py -k killed
 
 gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider

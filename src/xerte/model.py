@@ -181,7 +181,7 @@ class XERTE(Learner):
         prepared = self._prepared()
         clocks = None
         # Facts that were added may have clock times of their own; a pass that is not recorded notices them.
-        if not execution.static_shapes or history.overlay is None:
+        if not execution.static_shapes or history.plain:
             clocks = history.ages if self.settings.clock is Clock.RELATIVE else history.few_moments
         return _Pass(history, queries, noise, prepared, clocks, execution)
 

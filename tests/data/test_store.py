@@ -218,7 +218,10 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "odd files": (lambda m: m.__setitem__("files", [1]), "has changed"),
     "odd entry": (lambda m: m["files"].__setitem__("gone.npy", {"bytes": -1, "sha256": ""}), "has changed"),
     "other format": (lambda m: m.__setitem__("format", "xerte index"), "something else than a xerte dataset"),
-    "other version": (lambda m: m.__setitem__("version", 2), "has version 2"),
+    "other version": (lambda m: m.__setitem__("version", 3), "has version 3"),
+    "no base": (lambda m: m.__setitem__("version", 2), "makes no sense"),
+    "base elsewhere": (lambda m: m.update(version=2, base="../x", through=0), "makes no sense"),
+    "fewer split": (lambda m: m["sizes"].__setitem__("test", 0), "the splits hold 3 facts"),
 }
 
 

@@ -136,15 +136,20 @@ def history(
 
 def event(dataset: Dataset, row: int) -> Event:
     """The fact of this number, in names."""
-    facts, bounds = dataset.facts, np.cumsum(dataset.sizes)
+    subject, relation, object, time = (int(column[0]) for column in dataset.facts[np.array([row])].columns())
+    splits = [*(split.value for split in Split), LIVE]
     return Event(
-        dataset.calendar.format(int(facts.time[row])),
-        dataset.entities[int(facts.subject[row])],
-        dataset.relations[int(facts.relation[row])],
-        dataset.entities[int(facts.object[row])],
-        list(Split)[int(np.searchsorted(bounds, row, side="right"))].value,
+        dataset.calendar.format(time),
+        dataset.entities[subject],
+        dataset.relations[relation],
+        dataset.entities[object],
+        splits[int(np.searchsorted(np.cumsum(dataset.sizes), row, side="right"))],
         {name: column[row] for name, column in dataset.extras.items()},
     )
+
+
+LIVE = "live"
+"""In the place of a split: what was appended after the import."""
 
 
 @dataclass(frozen=True)

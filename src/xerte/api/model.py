@@ -22,6 +22,7 @@ from xerte.errors import InputError
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device, one_thread
+from xerte.experiment.growing import grown
 from xerte.experiment.horizon import many_steps as far_ahead
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
@@ -93,6 +94,19 @@ class Model:
         """Every fact of the dataset, so ordered that all before a time is one range."""
         return index_of(self.dataset, self.device)
 
+    def refresh(self) -> None:
+        """Reads what was appended to the dataset since; microseconds where nothing was. Every forecast begins so."""
+        newest = self.dataset.refreshed()
+        if newest is self.dataset:
+            return
+        self.dataset = newest
+        if isinstance(self.forecaster, Learner):
+            frame = self.forecaster.frame
+            frame = replace(frame, num_entities=newest.num_entities, num_relations=newest.num_relations)
+            self.forecaster = grown(self.forecaster, frame)
+        for made_of_it in ("history", "_notes"):
+            vars(self).pop(made_of_it, None)
+
     def forecast(
         self,
         subject: str,
@@ -156,6 +170,7 @@ class Model:
             InputError: one is not a question, or names what is not in the dataset; it says which.
         """
         refuse_bad_top(top)
+        self.refresh()
         asked = to_questions(questions)
         queries = to_queries(self.dataset, asked).to(self.device)
         candidates = None if among is None else to_candidates(self.dataset, among)

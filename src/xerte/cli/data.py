@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from xerte.cli import live
 from xerte.cli.imports import import_events
 from xerte.cli.manage import merge, preview, remove, rename, unmerge
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
@@ -17,6 +18,8 @@ data.command()(merge)
 data.command()(unmerge)
 data.command()(rename)
 data.command()(remove)
+for command in (live.append, live.retract, live.versions, live.compact, live.backup, live.restore):
+    data.command()(command)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name, or its folder.")]
 

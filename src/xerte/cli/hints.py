@@ -7,6 +7,7 @@ _HINTS = {
     "damaged_dataset": "remove the folder and make it again with `xerte data get` or `xerte data import`",
     "dataset_not_here": "run `xerte data get {name}`",
     "file_exists": "choose another file, or overwrite it with --force",
+    "future": "where it is meant, say so with --future",
     "name_taken": "choose another name, or replace it with --replace",
     "not_imported": "prepare it with `xerte data import`",
     "not_published": "take it under a name of your own with `xerte data import`",

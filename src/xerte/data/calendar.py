@@ -91,6 +91,10 @@ class Calendar:
             raise InputError(f"{text!r} is finer than the times of this dataset, which are {self.tick}s: write {whole}")
         return int((whole - self._origin()).astype(np.int64))
 
+    def tick_of(self, moment: np.datetime64) -> int:
+        """The tick in which a moment (UTC) lies; only where ticks have dates."""
+        return int((moment.astype(f"datetime64[{_CODE[self.tick]}]") - self._origin()).astype(np.int64))
+
     def _origin(self) -> npt.NDArray[np.datetime64]:
         return np.asarray(self.origin, f"datetime64[{_CODE[self.tick]}]")
 

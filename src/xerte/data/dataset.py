@@ -1,16 +1,23 @@
 """Vocabulary + train, valid and test in time order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from xerte.data.calendar import Calendar
 from xerte.data.facts import Facts, Ids
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.types import Split
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from xerte.data.live import Live
 
 Seen = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -24,10 +31,18 @@ class Kept:
     Attributes:
         folder: absolute.
         seal: of the manifest.
+        columns: the folder of its columns and of their index, in `folder` or the same.
+        through: the last row of the log that is in the columns.
+        seq: the places in the log of the facts behind the splits.
+        live: where the dataset is more than its columns: what was appended.
     """
 
     folder: Path
     seal: str
+    columns: Path
+    through: int = 0
+    seq: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    live: "Live | None" = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -36,7 +51,8 @@ class Dataset:
 
     Attributes:
         name: what the user calls it.
-        facts: every fact: train, then valid, then test, each in time order. A fact's id is its row.
+        facts: every fact: train, then valid, then test, each in time order, then what was appended. A fact's id is
+            its row.
         sizes: how many facts each split holds.
         entities: names of the entities.
         relations: names of the relations and their reciprocals.
@@ -55,7 +71,7 @@ class Dataset:
     kept: Kept | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if sum(self.sizes) != len(self.facts):
+        if sum(self.sizes) > len(self.facts):
             raise ValueError(f"the splits hold {sum(self.sizes)} facts, the dataset {len(self.facts)}")
 
     @property
@@ -79,9 +95,52 @@ class Dataset:
         return self.facts[self.rows(split)]
 
     @property
+    def appended(self) -> slice:
+        """The fact ids of what was appended after the import; they belong to no split."""
+        return slice(sum(self.sizes), len(self.facts))
+
+    @property
     def last_time(self) -> int:
-        """The latest fact's time; 0 where there is none. Splits are in time order: nothing needs to be searched."""
-        return max((int(part.time[-1]) for part in map(self.split, Split) if len(part)), default=0)
+        """The latest fact's time; 0 where there is none. Splits are in time order: only what is behind is searched."""
+        ends = [part.time[-1:] for part in map(self.split, Split)]
+        live = None if self.kept is None else self.kept.live
+        if live is None:
+            ends.append(self.facts[self.appended].time)
+        else:
+            ends += [live.base.facts[live.base.appended].time[-1:], live.tail.facts.time]
+        return max((int(times.max()) for times in ends if len(times)), default=0)
+
+    def refreshed(self) -> "Dataset":
+        """The dataset as it is now: this very one where nothing was appended since it was opened."""
+        from xerte.data import live
+
+        return live.refreshed(self)
+
+    def append(self, events: Iterable[Any], *, future: bool = False) -> "Dataset":
+        """Stores events, all or none, and gives the dataset with them; they survive a kill and a power loss.
+
+        Args:
+            events: mappings, or (subject, relation, object, time). A mapping may also hold `id` (an event that is sent
+                twice is stored once), `known_at` (default: now), `action` ("add", "correct" or "retract", the latter
+                two by id) and whatever is to be shown beside the fact: source, headline, url …
+            future: also take times more than a year ahead.
+
+        Raises:
+            InputError: an event is wrong, or contradicts one with the same id; nothing is stored.
+        """
+        from xerte.data import live
+
+        return live.append(self, events, future=future)[0]
+
+    def retract(self, *ids: str, known_at: str | None = None) -> "Dataset":
+        """Ends the events with these ids: from now on they are not read; what was known before stays on record."""
+        return self.append({"action": "retract", "id": id, "known_at": known_at} for id in ids)
+
+    def as_of(self, moment: "str | datetime") -> "Dataset":
+        """The dataset as it was known at a moment (UTC unless it has a zone)."""
+        from xerte.data import live
+
+        return live.as_of(self, moment)
 
     def seen_in_train(self) -> Seen:
         """For every entity, whether a training fact names it."""

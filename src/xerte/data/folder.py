@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.errors import DatasetError
-from xerte.storage import MANIFEST, recover, write_new
+from xerte.storage import MANIFEST, atomic_write, recover, write_new
 
 _MANIFEST_LIMIT = 16 << 20
 _REMEDY = "remove the folder, then get or import the dataset again"
@@ -60,8 +60,16 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> FileEntry:
 
 def write_manifest(folder: Path, body: Mapping[str, Any]) -> None:
     """Writes `manifest.json`: the body and, under "sha256", a seal over it. Write it last."""
-    text = json.dumps({**body, "sha256": seal(body)}, indent=1, ensure_ascii=False)
-    write_new(folder / MANIFEST, f"{text}\n".encode())
+    write_new(folder / MANIFEST, _sealed(body))
+
+
+def replace_manifest(folder: Path, body: Mapping[str, Any]) -> None:
+    """Puts another `manifest.json` in the place of the one that is there: at one instant the folder holds another."""
+    atomic_write(folder / MANIFEST, _sealed(body))
+
+
+def _sealed(body: Mapping[str, Any]) -> bytes:
+    return f"{json.dumps({**body, 'sha256': seal(body)}, indent=1, ensure_ascii=False)}\n".encode()
 
 
 def seal(body: Mapping[str, Any]) -> str:
@@ -73,8 +81,8 @@ def seal(body: Mapping[str, Any]) -> str:
 # Reading
 
 
-def read_manifest(folder: Path, format: str, version: int) -> dict[str, Any]:
-    """The body of the folder's manifest, of this format and version, with well-formed "files".
+def read_manifest(folder: Path, format: str, *versions: int) -> dict[str, Any]:
+    """The body of the folder's manifest, of this format and one of these versions, with well-formed "files".
 
     Raises:
         DatasetError: there is none, or it is damaged, edited, or of another format or version.
@@ -94,9 +102,9 @@ def read_manifest(folder: Path, format: str, version: int) -> dict[str, Any]:
         raise damaged(path, "cannot be read") from None
     if body.get("format") != format:
         raise DatasetError(f"{path} describes something else than a {format}: give the folder of a {format}")
-    if body.get("version") != version:
+    if body.get("version") not in versions:
         raise DatasetError(
-            f"{path} has version {body.get('version')!r} of the format, this program reads version {version}",
+            f"{path} has version {body.get('version')!r} of the format, this program reads version {versions[-1]}",
             hint=_REMEDY,
             code="damaged_dataset",
         )

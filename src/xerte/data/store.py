@@ -1,11 +1,13 @@
 """A dataset on disk: a folder of plain, memory-mappable files. docs/dataset-format.md describes every file."""
 
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from xerte.data import live
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
@@ -20,12 +22,15 @@ from xerte.data.folder import (
 )
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
-from xerte.errors import InputError
+from xerte.errors import DatasetError, InputError
 from xerte.storage import atomic_folder
 from xerte.types import Split
 
-FORMAT, VERSION = "xerte dataset", 1
+FORMAT, VERSION, GROWN = "xerte dataset", 1, 2
+"""A dataset is written as version 1; once something was appended and compacted, it is of version 2."""
 HASHED_ON_OPEN = 64 << 20
+SEQ = "facts/seq.npy"
+_BASE = re.compile(r"base-[0-9a-f]{16}")
 _COLUMNS = ("subject", "relation", "object", "time")
 _Text = TypeVar("_Text", bound=TextColumn)
 
@@ -37,37 +42,36 @@ def save(dataset: Dataset, folder: Path, *, replace: bool = False) -> None:
         InputError: the folder exists and `replace` is not set, or cannot be written, or the dataset contradicts itself.
     """
     folder = Path(folder)
+    if sum(dataset.sizes) < len(dataset.facts):
+        raise InputError(f"the dataset {dataset.name} cannot be saved: something was appended to it, so back it up")
     problem = _contradiction(dataset) or _bad_text(dataset)
     if problem:
         raise InputError(f"the dataset {dataset.name} cannot be saved: {problem}")
-    arrays: dict[str, npt.NDArray[Any]] = {
-        f"facts/{name}.npy": column for name, column in zip(_COLUMNS, dataset.facts.columns(), strict=True)
-    }
-    for stem, column in _text_columns(dataset).items():
-        arrays |= {f"{stem}.utf8": column.text, f"{stem}.offsets.npy": column.offsets}
     try:
         with atomic_folder(folder, replace=replace) as new:
-            files = write_arrays(new, arrays)
-            counts = {"facts": len(dataset.facts), "entities": dataset.num_entities, "relations": dataset.num_relations}
-            write_manifest(
-                new,
-                {
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "name": dataset.name,
-                    "counts": counts,
-                    "sizes": {split.value: size for split, size in zip(Split, dataset.sizes, strict=True)},
-                    "calendar": dataset.calendar.to_json(),
-                    "extras": list(dataset.extras),
-                    "files": files,
-                }
-                | ({"aliases": dict(dataset.entities.aliases)} if dataset.entities.aliases else {}),
-            )
+            write_manifest(new, {"format": FORMAT, "version": VERSION, **write_columns(dataset, new)})
     except FileExistsError:
         remedy = "remove it first" if replace else "choose another name or ask for it to be replaced"
         raise InputError(f"{folder} exists already{' and is no dataset' * replace}: {remedy}") from None
     except OSError as error:
         raise InputError(f"the dataset cannot be written to {folder}: {error.strerror or error}") from None
+
+
+def write_columns(dataset: Dataset, folder: Path) -> dict[str, Any]:
+    """Writes the columns of a dataset; what a manifest says about them."""
+    arrays: dict[str, npt.NDArray[Any]] = {
+        f"facts/{name}.npy": column for name, column in zip(_COLUMNS, dataset.facts.columns(), strict=True)
+    }
+    for stem, column in _text_columns(dataset).items():
+        arrays |= {f"{stem}.utf8": column.text, f"{stem}.offsets.npy": column.offsets}
+    return {
+        "name": dataset.name,
+        "counts": {"facts": len(dataset.facts), "entities": dataset.num_entities, "relations": dataset.num_relations},
+        "sizes": {split.value: size for split, size in zip(Split, dataset.sizes, strict=True)},
+        "calendar": dataset.calendar.to_json(),
+        "extras": list(dataset.extras),
+        "files": write_arrays(folder, arrays),
+    } | ({"aliases": dict(dataset.entities.aliases)} if dataset.entities.aliases else {})
 
 
 def open_dataset(folder: Path) -> Dataset:
@@ -79,21 +83,36 @@ def open_dataset(folder: Path) -> Dataset:
     Raises:
         DatasetError: the folder is missing, half-written or tampered with.
     """
-    return _open(Path(folder), thorough=False)
+    return _newest(Path(folder), thorough=False)
 
 
 def verify(folder: Path) -> Dataset:
     """Like `open_dataset`, but every byte is read: all hashes, and every name is well-formed and distinct."""
-    dataset = _open(Path(folder), thorough=True)
+    dataset = _newest(Path(folder), thorough=True)
     problem = _bad_text(dataset)
     if problem:
         raise damaged(Path(folder), problem)
+    if dataset.kept is not None and dataset.kept.live is not None:
+        dataset.kept.live.store.check()
     return dataset
+
+
+def _newest(folder: Path, *, thorough: bool) -> Dataset:
+    """The columns and what was appended since; where a compaction replaces them at this instant, the new ones."""
+    while True:
+        before = seal(describe(folder))
+        try:
+            base = _open(folder, thorough=thorough)
+        except DatasetError:
+            if seal(describe(folder)) == before:
+                raise
+        else:
+            return live.over(base) if live.is_live(folder) else base
 
 
 def describe(folder: Path) -> dict[str, Any]:
     """What the manifest says (name, counts, sizes, calendar, extras, files), without opening the files."""
-    body = read_manifest(Path(folder), FORMAT, VERSION)
+    body = read_manifest(Path(folder), FORMAT, VERSION, GROWN)
     try:
         if not isinstance(body["name"], str) or not all(isinstance(name, str) for name in body["extras"]):
             raise TypeError
@@ -103,6 +122,11 @@ def describe(folder: Path) -> dict[str, Any]:
         numbers = [body["counts"][key] for key in ("facts", "entities", "relations")]
         numbers += [body["sizes"][split.value] for split in Split]
         if not all(type(number) is int and 0 <= number < 1 << 48 for number in numbers):
+            raise ValueError
+        beyond = body["counts"]["facts"] - sum(body["sizes"].values())
+        if body["version"] == GROWN and not (
+            _BASE.fullmatch(body["base"]) and type(body["through"]) is int and beyond >= 0
+        ):
             raise ValueError
         calendar = Calendar.from_json(body["calendar"])
         if calendar.ticks_per_unit < 1 or not calendar.format(0):
@@ -115,22 +139,27 @@ def describe(folder: Path) -> dict[str, Any]:
 def _open(folder: Path, *, thorough: bool) -> Dataset:
     body = describe(folder)
     files, counts = body["files"], body["counts"]
-    rows = counts["facts"]
+    rows, beyond = counts["facts"], counts["facts"] - sum(body["sizes"].values())
+    columns = folder / body["base"] if body["version"] == GROWN else folder
+    if beyond and body["version"] != GROWN:
+        raise damaged(folder, f"contradicts itself (the splits hold {rows - beyond} facts, the dataset {rows})")
     stems = {"entities": counts["entities"], "relations": counts["relations"]}
     stems |= {f"extras/{place}": rows for place in range(len(body["extras"]))}
     wanted: dict[str, tuple[npt.DTypeLike, int]] = {f"facts/{name}.npy": (np.int32, rows) for name in _COLUMNS}
+    if body["version"] == GROWN:
+        wanted[SEQ] = (np.int64, beyond)
     for stem, length in stems.items():
         wanted[f"{stem}.offsets.npy"] = (np.int64, length + 1)
         wanted[f"{stem}.utf8"] = (np.uint8, files.get(f"{stem}.utf8", {}).get("bytes", 0))
     if files.keys() != wanted.keys():  # names in a manifest are compared, never opened
         raise damaged(folder, "lists other files than its counts promise")
-    check_files(folder, files, hashes=thorough or sum(entry["bytes"] for entry in files.values()) < HASHED_ON_OPEN)
-    arrays = open_arrays(folder, wanted)
+    check_files(columns, files, hashes=thorough or sum(entry["bytes"] for entry in files.values()) < HASHED_ON_OPEN)
+    arrays = open_arrays(columns, wanted)
 
     def text(kind: type[_Text], stem: str) -> _Text:
         block, offsets = arrays[f"{stem}.utf8"], arrays[f"{stem}.offsets.npy"]
         if offsets[0] != 0 or offsets[-1] != len(block) or (np.diff(offsets) < 0).any():
-            raise damaged(folder / f"{stem}.offsets.npy", "does not fit its texts")
+            raise damaged(columns / f"{stem}.offsets.npy", "does not fit its texts")
         return kind(block, offsets)
 
     try:
@@ -148,7 +177,9 @@ def _open(folder: Path, *, thorough: bool) -> Dataset:
     problem = _contradiction(dataset)
     if problem:
         raise damaged(folder, f"contradicts itself ({problem})")
-    object.__setattr__(dataset, "kept", Kept(folder.absolute(), seal(body)))
+    seq = arrays.get(SEQ, np.zeros(0, np.int64))
+    kept = Kept(folder.absolute(), seal(body), columns.absolute(), body.get("through", 0), seq)
+    object.__setattr__(dataset, "kept", kept)
     return dataset
 
 
@@ -171,6 +202,9 @@ def _contradiction(dataset: Dataset) -> str:
         time = dataset.split(split).time
         if (time[1:] < time[:-1]).any():
             return f"{split.value} is not in time order"
+    behind = facts[dataset.appended].time
+    if (behind[1:] < behind[:-1]).any():
+        return "what was appended is not in time order"
     for name, column in dataset.extras.items():
         if len(column) != len(facts):
             return f"the extra column {name} has {len(column)} rows for {len(facts)} facts"

@@ -30,6 +30,11 @@ class TextColumn:
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
+    def followed_by(self, other: "TextColumn") -> Self:
+        """The texts of this column, then those of another."""
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
+        return type(self)(np.concatenate([self.text, other.text]), offsets)
+
     def take(self, rows: npt.NDArray[np.integer]) -> Self:
         """The texts of these rows, in this order."""
         lengths = np.diff(self.offsets)[rows]

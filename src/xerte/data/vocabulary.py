@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Self
@@ -34,7 +34,27 @@ class Vocabulary(TextColumn):
         return {name: id for id, name in enumerate(self)}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._id_of
+        return isinstance(name, str) and self._id_of.get(name, len(self)) < len(self)
+
+    def find(self, name: str) -> int | None:
+        """The id of a name, or of the one it is an alias of; None where there is none."""
+        id = self._id_of.get(self.aliases.get(name, name))
+        return None if id is None or id >= len(self) else id
+
+    def grown(self, names: Sequence[str]) -> Self:
+        """This vocabulary and more names, which are new and get the next ids.
+
+        Both share one dictionary: a name's id never changes, so what is too high for a vocabulary is not in it. Let
+        one vocabulary grow in one way only.
+        """
+        if not names:
+            return self
+        grown = self.followed_by(TextColumn.of(names))
+        grown.aliases = self.aliases
+        if "_id_of" in self.__dict__:
+            self._id_of.update(zip(names, range(len(self), len(grown)), strict=True))
+            grown.__dict__["_id_of"] = self._id_of
+        return grown
 
     def id(self, name: str) -> int:
         """The id of a name, or of the one it is an alias of.
@@ -42,7 +62,7 @@ class Vocabulary(TextColumn):
         Raises:
             UnknownNameError: names the closest names there are.
         """
-        id = self._id_of.get(self.aliases.get(name, name))
+        id = self.find(name)
         if id is None:
             raise UnknownNameError(self.kind, name, self.close(name))
         return id

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from xerte.data.directions import is_reciprocal, relation_of
 from xerte.data.facts import Facts
-from xerte.errors import InputError
 from xerte.graph.ordering import sorted_segments
 from xerte.segment import expand
 
@@ -55,22 +54,21 @@ class TemporalIndex:
     Five int32 columns make 20 bytes per directed edge. Order and content never depend on how facts are numbered, so
     an index with facts added or hidden equals the index built from the changed facts.
 
-    Facts are added or hidden without a rebuild: the segments of the entities they touch are written anew behind the
-    base columns, and `segment_start`, `segment_stop` point there. Base columns are shared and may be memory-mapped.
+    Facts are added or hidden without a rebuild, see `tail`. Columns are shared and may be memory-mapped.
     """
+
+    plain: ClassVar[bool] = True
+    """Whether nothing was added or hidden: the columns are all there is."""
 
     COLUMNS: ClassVar[tuple[str, ...]] = ("relation", "object", "time", "fact", "by_relation")
 
-    def __init__(
-        self, base: Column, overlay: Column | None, start: Tensor, stop: Tensor, num_relations: int, num_facts: int
-    ) -> None:
-        self.base, self.overlay = base, overlay
+    def __init__(self, base: Column, start: Tensor, stop: Tensor, num_relations: int, num_facts: int) -> None:
+        self.base = base
         self.segment_start, self.segment_stop = start, stop
         self.num_entities, self.num_relations, self.num_facts = len(start), num_relations, num_facts
         most = int((stop - start).max()) if len(start) else 0
         self._halvings = most.bit_length()
         self._looked_up = 0
-        self._changed_from: TemporalIndex | None = None
 
     @staticmethod
     def build(
@@ -82,7 +80,7 @@ class TemporalIndex:
         stop = np.cumsum(degree)
         base = {name: torch.from_numpy(column).to(device) for name, column in columns.items()}
         start, end = torch.from_numpy(stop - degree).to(device), torch.from_numpy(stop).to(device)
-        return TemporalIndex(base, None, start, end, num_relations, len(facts))
+        return TemporalIndex(base, start, end, num_relations, len(facts))
 
     @property
     def device(self) -> torch.device:
@@ -96,7 +94,7 @@ class TemporalIndex:
         Kept in memory beside a base that is not too large: then one search kernel does what halving does in twenty.
         """
         too_large = len(self.base["time"]) > _KEYED or self.num_entities * 2 * self.num_relations >= -_EARLIEST
-        if self.overlay is not None or too_large:
+        if too_large:
             return None
         subject, edges = self.all_edges()
         of_rank = self.by_relation(torch.arange(len(subject), device=self.device))
@@ -120,9 +118,7 @@ class TemporalIndex:
 
     @cached_property
     def few_moments(self) -> Tensor | None:
-        """All times of facts, ascending, int64; None: too many, or too many facts to look. Added facts do not count."""
-        if self._changed_from is not None:
-            return self._changed_from.few_moments
+        """All times of facts, ascending, int64; None: too many, or too many facts to look."""
         if self.num_positions > _KEYED:
             return None
         moments: Tensor = torch.unique(self.base["time"]).long()
@@ -145,15 +141,18 @@ class TemporalIndex:
 
     @property
     def num_positions(self) -> int:
-        """How many positions there are, those of hidden edges included."""
-        return len(self.base["time"]) + (0 if self.overlay is None else len(self.overlay["time"]))
+        """How many positions there are."""
+        return len(self.base["time"])
 
     def to(self, device: torch.device | str) -> "TemporalIndex":
         """The same index on another device."""
         base = {name: column.to(device) for name, column in self.base.items()}
-        overlay = self.overlay and {name: column.to(device) for name, column in self.overlay.items()}
         start, stop = self.segment_start.to(device), self.segment_stop.to(device)
-        return TemporalIndex(base, overlay, start, stop, self.num_relations, self.num_facts)
+        return TemporalIndex(base, start, stop, self.num_relations, self.num_facts)
+
+    def bounds(self, entity: Tensor) -> tuple[Tensor, Tensor]:
+        """Positions [start, stop) of all edges of each entity; int64 [n] each."""
+        return self.segment_start.index_select(0, entity), self.segment_stop.index_select(0, entity)
 
     def prior(self, entity: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Positions [start, stop) of the edges of each entity with t' < t, earliest first; int64 [n] each."""
@@ -176,15 +175,12 @@ class TemporalIndex:
 
         Times are searched in the type of the column, which would be copied into another one otherwise, all of it.
         """
-        num_base = len(self.base["time"])
-        base = self.base["time"].numpy()
-        overlay = base[:0] if self.overlay is None else self.overlay["time"].numpy()
+        column = self.base["time"].numpy()
         found = np.empty(time.shape, np.int64)
         wanted = time.numpy()
         held = np.clip(wanted, _INT32.min, _INT32.max).astype(np.int32)
         for row, (low, high) in enumerate(zip(start.tolist(), stop.tolist(), strict=True)):
-            column, first = (base, 0) if low < num_base else (overlay, num_base)
-            found[row] = low + np.searchsorted(column[low - first : high - first], held[row])
+            found[row] = low + np.searchsorted(column[low:high], held[row])
         return torch.from_numpy(np.where(wanted > _INT32.max, stop.numpy()[:, None], found))
 
     def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
@@ -240,38 +236,19 @@ class TemporalIndex:
         return Facts(*(column[order].to("cpu", torch.int32).numpy() for column in columns))
 
     def with_facts(self, added: Facts | None = None, hidden: Facts | None = None) -> "TemporalIndex":
-        """The index with some facts more and some fewer, at the cost of the touched entities' degrees.
+        """The index with some facts more and some fewer, at the cost of these facts; numbers stay as they are.
 
         Raises:
             InputError: a fact to hide is not there.
         """
+        from xerte.graph.tail import TailIndex
+
         nothing = Facts.of([])
-        added, hidden = added or nothing, hidden or nothing
-        touched = np.unique(np.concatenate([added.subject, added.object, hidden.subject, hidden.object]))
-        if not len(touched):
-            return self
-        entity = torch.from_numpy(touched.astype(np.int64)).to(self.device)
-        kept, kept_id = self._facts_of(entity)
-        kept, kept_id = _without(kept, kept_id, hidden)
-        ids = np.arange(self.num_facts, self.num_facts + len(added), dtype=np.int32)
-        changed, ids = Facts.concat([kept, added]), np.concatenate([kept_id, ids])
-        columns, degree = sorted_segments(changed, ids, self.num_relations, self.num_entities, touched)
-        num_base, num_before = len(self.base["time"]), 0 if self.overlay is None else len(self.overlay["time"])
-        columns["by_relation"] += np.int32(num_base + num_before)
-        fresh = {name: torch.from_numpy(column).to(self.device) for name, column in columns.items()}
-        if self.overlay is not None:
-            fresh = {name: torch.cat([self.overlay[name], column]) for name, column in fresh.items()}
-        length = torch.from_numpy(degree[touched]).to(self.device)
-        stop_of_touched = num_base + num_before + torch.cumsum(length, 0)
-        start, stop = self.segment_start.clone(), self.segment_stop.clone()
-        start[entity], stop[entity] = stop_of_touched - length, stop_of_touched
-        supposed = TemporalIndex(self.base, fresh, start, stop, self.num_relations, self.num_facts + len(added))
-        supposed._changed_from = self
-        return supposed
+        return TailIndex.supposing(self, added or nothing, hidden or nothing) if added or hidden else self
 
     def arrays(self) -> dict[str, npt.NDArray[np.integer]]:
-        """The columns of an index without overlay, to be written to disk."""
-        if self.overlay is not None:
+        """The columns, to be written to disk."""
+        if not self.plain:
             raise ValueError("an index with added or hidden facts is not stored: build it from its facts")
         bounds = np.append(self.segment_start.numpy(force=True), len(self.base["time"]))
         return {"entity_start": bounds} | {name: self.base[name].numpy(force=True) for name in self.COLUMNS}
@@ -281,16 +258,10 @@ class TemporalIndex:
         """The index whose columns `arrays` gave; memory-mapped arrays stay on disk."""
         base = {name: torch.from_numpy(arrays[name]) for name in TemporalIndex.COLUMNS}
         bounds = torch.from_numpy(np.ascontiguousarray(arrays["entity_start"], dtype=np.int64))
-        return TemporalIndex(base, None, bounds[:-1], bounds[1:], num_relations, len(base["time"]) // 2)
+        return TemporalIndex(base, bounds[:-1], bounds[1:], num_relations, len(base["time"]) // 2)
 
     def _take(self, name: str, position: Tensor) -> Tensor:
-        base = self.base[name]
-        if self.overlay is None or not len(self.overlay[name]):  # empty when all facts it touches are hidden
-            return base.index_select(0, position)
-        here = position < len(base)
-        overlay = self.overlay[name]
-        low = base.index_select(0, torch.where(here, position, 0)) if len(base) else overlay.new_zeros(len(position))
-        return torch.where(here, low, overlay.index_select(0, torch.where(here, 0, position - len(base))))
+        return self.base[name].index_select(0, position)
 
     def _first(self, low: Tensor, high: Tensor, below: Callable[[Tensor], Tensor]) -> Tensor:
         """The first place in [low, high) that is not below, or high: a binary search for all rows at once."""
@@ -302,25 +273,3 @@ class TemporalIndex:
             up = open_ & below(middle)
             low, high = torch.where(up, middle + 1, low), torch.where(open_ & ~up, middle, high)
         return low
-
-    def _facts_of(self, entity: Tensor) -> tuple[Facts, npt.NDArray[np.int32]]:
-        """The facts that touch these entities, each once, and their numbers."""
-        row, position = expand(self.segment_start[entity], self.segment_stop[entity])
-        edges = self.edges(position)
-        turned = is_reciprocal(edges.relation)
-        subject = torch.where(turned, edges.object, entity[row])
-        object = torch.where(turned, entity[row], edges.object)
-        told = (subject, relation_of(edges.relation), object, edges.time)
-        columns = [column.to("cpu", torch.int32).numpy() for column in told]
-        fact, at = np.unique(edges.fact.to("cpu", torch.int32).numpy(), return_index=True)
-        return Facts(*(column[at] for column in columns)), fact
-
-
-def _without(facts: Facts, ids: npt.NDArray[np.int32], hidden: Facts) -> tuple[Facts, npt.NDArray[np.int32]]:
-    """The facts and their numbers, less the hidden ones."""
-    rows, gone = (np.stack(part.columns(), axis=1).view("i4,i4,i4,i4")[:, 0] for part in (facts, hidden))
-    missing = gone[~np.isin(gone, rows)]
-    if len(missing):
-        raise InputError(f"cannot hide a fact that is not in the history: {missing[0].item()}")
-    kept = ~np.isin(rows, gone)
-    return facts[kept], ids[kept]

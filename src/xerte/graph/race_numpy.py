@@ -26,7 +26,7 @@ _1, _3, _12, _27, _30, _31 = (np.uint64(number) for number in (1, 3, 12, 27, 30,
 
 def suits(history: TemporalIndex, sources: Sources) -> bool:
     """Whether these nodes are few, on a CPU, and nothing is added to the history or hidden in it."""
-    return len(sources) <= _FEW and history.device.type == "cpu" and history.overlay is None
+    return len(sources) <= _FEW and history.device.type == "cpu" and history.plain
 
 
 def first(race: Race, history: TemporalIndex, sources: Sources) -> Tensor:

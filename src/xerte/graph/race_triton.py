@@ -11,7 +11,7 @@ from xerte.graph.weights import FLOOR
 
 def suits(history: TemporalIndex) -> bool:
     """Whether the kernels can read this history: on a GPU, with Triton, nothing added or hidden."""
-    return history.overlay is None and kernels.can_run(history.device)
+    return history.plain and kernels.can_run(history.device)
 
 
 def first(race: Race, history: TemporalIndex, sources: Sources) -> Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from xerte.data.dataset import Dataset, Kept
+from xerte.data.facts import Facts
 from xerte.data.folder import (
     check_files,
     damaged,
@@ -18,12 +20,15 @@ from xerte.data.folder import (
     write_arrays,
     write_manifest,
 )
+from xerte.data.live import Live
 from xerte.data.store import describe
 from xerte.errors import DatasetError
 from xerte.graph.index import TemporalIndex
+from xerte.graph.tail import TailIndex
 from xerte.storage import atomic_folder
 
 FOLDER = "index"
+_SMALL_TAIL = 4096
 FORMAT, VERSION = "xerte index", 2
 
 
@@ -31,8 +36,10 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIn
     """The index of all facts: the one beside the dataset, else a new one, which is put there for the next time.
 
     A dataset that was not opened from a folder has no place for one; where nothing can be written, it is made every
-    time.
+    time. What was appended since is laid over it.
     """
+    if dataset.kept is not None and dataset.kept.live is not None:
+        return live_index(dataset, dataset.kept.live, device)
     if dataset.kept is not None:
         with suppress(DatasetError):
             return open_index(dataset, dataset.kept).to(device)
@@ -41,6 +48,41 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIn
         with suppress(OSError, DatasetError):
             save_index(index, dataset.kept)
     return index.to(device)
+
+
+def live_index(dataset: Dataset, live: Live, device: torch.device | str = "cpu") -> TemporalIndex:
+    """The index of a snapshot: that of its base, a large tail that is kept, and over it what is newest or hidden.
+
+    The large tail takes in the newest facts once they are an eighth of it: so a fact that comes costs no more than
+    those that came shortly before it, and on average a constant number of copies.
+    """
+    tail, base = live.tail, live.base
+    known: _Large | None = live.shared.get(str(device))
+    if known is None:
+        under = index_of(base, device)
+        known = _Large(TailIndex.over(under, Facts.of([])), Facts.of([]), tail.seq[:0])
+    newest = np.searchsorted(tail.seq, known.seq[-1], side="right") if len(known.seq) else 0
+    if len(tail.seq) - newest > max(_SMALL_TAIL, len(known.seq) // 8):
+        more, seq = tail.facts[newest:], tail.seq[newest:]
+        index = known.index.extended(more, dataset.num_entities, dataset.num_relations)
+        known = _Large(index, Facts.concat([known.facts, more]), np.concatenate([known.seq, seq]))
+        newest = len(tail.seq)
+    if live.as_of is None:
+        live.shared[str(device)] = known
+    gone = np.flatnonzero(~np.isin(known.seq, tail.seq)) if newest < len(known.seq) else tail.seq[:0]
+    hidden = Facts.concat([base.facts[tail.hidden], known.facts[gone]])
+    numbers = np.concatenate([tail.hidden, len(base.facts) + gone])
+    sizes = dataset.num_entities, dataset.num_relations
+    return TailIndex.over(known.index, tail.facts[newest:], hidden, numbers, *sizes)
+
+
+@dataclass(frozen=True)
+class _Large:
+    """A tail that many snapshots share: every fact that came up to some row of the log, be it ended or not."""
+
+    index: TailIndex
+    facts: Facts
+    seq: npt.NDArray[np.int64]
 
 
 def save_index(index: TemporalIndex, kept: Kept) -> None:
@@ -52,7 +94,12 @@ def save_index(index: TemporalIndex, kept: Kept) -> None:
     """
     if seal(describe(kept.folder)) != kept.seal:
         raise damaged(kept.folder, "has changed since it was opened")
-    with atomic_folder(kept.folder / FOLDER, replace=True) as new:
+    write_index(index, kept)
+
+
+def write_index(index: TemporalIndex, kept: Kept) -> None:
+    """Writes the index of columns beside them, be they named by a manifest or not yet."""
+    with atomic_folder(kept.columns / FOLDER, replace=True) as new:
         files = write_arrays(new, {f"{name}.npy": column for name, column in index.arrays().items()})
         body = {"format": FORMAT, "version": VERSION, "dataset": kept.seal, "files": files}
         write_manifest(new, {**body, "written": _written(new, files)})
@@ -67,7 +114,7 @@ def open_index(dataset: Dataset, kept: Kept, *, thorough: bool = False) -> Tempo
     Raises:
         DatasetError: there is none, it is damaged, or it was made for other facts.
     """
-    folder = kept.folder / FOLDER
+    folder = kept.columns / FOLDER
     body = read_manifest(folder, FORMAT, VERSION)
     if body.get("dataset") != kept.seal:
         raise damaged(folder, "was made for other facts")
@@ -88,13 +135,13 @@ def verify_index(dataset: Dataset) -> None:
     Raises:
         DatasetError: it is damaged or was made for other facts.
     """
-    if dataset.kept is None or not (dataset.kept.folder / FOLDER).exists():
+    if dataset.kept is None or not (dataset.kept.columns / FOLDER).exists():
         return
     try:
         open_index(dataset, dataset.kept, thorough=True)
     except DatasetError as error:
         problem = str(error).rpartition(": ")[0]
-        raise DatasetError(f"{problem}: remove {dataset.kept.folder / FOLDER}, it is made anew when needed") from None
+        raise DatasetError(f"{problem}: remove {dataset.kept.columns / FOLDER}, it is made anew when needed") from None
 
 
 def _written(folder: Path, names: Iterable[str]) -> dict[str, int]:

@@ -1,0 +1,299 @@
+"""Events in names, checked and appended to a dataset's log: a batch is in or out as a whole."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.eventstore import Batch, EventStore, Kind, NameKind, Version
+from xerte.data.vocabulary import Vocabulary
+from xerte.errors import InputError
+
+FIELDS = ("subject", "relation", "object", "time", "id", "known_at", "action")
+"""What a row of an append may say; everything else is kept for display."""
+
+_ACTIONS = {"add": Kind.FACT, "correct": Kind.CORRECTION, "retract": Kind.RETRACTION}
+_STEPS_AHEAD = 1000
+_LONGEST = 10_000
+
+Row = tuple[str, Mapping[str, Any]]
+"""Where a row stands ("a.csv, line 3"), and what it says."""
+
+
+@dataclass
+class Report:
+    """What became of the rows of an append.
+
+    Attributes:
+        stored, corrected, retracted: what was written.
+        repeated: rows that were known already, by their id, and had no effect.
+        new_entities, new_relations: names that were new.
+    """
+
+    stored: int = 0
+    corrected: int = 0
+    retracted: int = 0
+    repeated: int = 0
+    new_entities: list[str] = field(default_factory=list)
+    new_relations: list[str] = field(default_factory=list)
+
+    @property
+    def changed(self) -> int:
+        """How many rows the log grew by."""
+        return self.stored + self.corrected + self.retracted
+
+    def add(self, other: "Report") -> None:
+        """Counts another batch, too."""
+        self.stored += other.stored
+        self.corrected += other.corrected
+        self.retracted += other.retracted
+        self.repeated += other.repeated
+        self.new_entities += other.new_entities
+        self.new_relations += other.new_relations
+
+
+class _Event(NamedTuple):
+    where: str
+    kind: Kind
+    id: str | None
+    fact: tuple[str, str, str, int] | None
+    known: int | None
+    extras: Mapping[str, str]
+
+
+class Appender:
+    """Appends events to one dataset; keeps its names in memory between batches.
+
+    Args:
+        store: the log.
+        calendar: what times mean.
+        entities, relations: the names of the base.
+        last_time: the latest fact's time, from which a time is told to be far ahead.
+        future: also take times more than a year ahead.
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        calendar: Calendar,
+        entities: Vocabulary,
+        relations: Vocabulary,
+        last_time: int,
+        *,
+        future: bool = False,
+    ) -> None:
+        self._store, self._calendar, self._last_time, self._future = store, calendar, last_time, future
+        self._tick = lru_cache(1 << 16)(calendar.parse)
+        self._moment = lru_cache(1 << 16)(moment)
+        self._names: dict[NameKind, _Names] = {"entity": _Names(entities), "relation": _Names(relations)}
+
+    def append(self, rows: Iterable[Row], place: tuple[str, str] | None = None) -> Report:
+        """Stores a batch; when this returns, it survives a kill and a power loss.
+
+        Args:
+            rows: the events.
+            place: a source and how far it is followed with this batch, noted in the same transaction.
+
+        Raises:
+            InputError: a row is wrong; nothing of the batch is stored.
+        """
+        latest = None if self._future else self._latest()
+        events = [self._read(where, row, latest) for where, row in rows]
+        with self._store.transaction() as batch:
+            for kind, names in self._names.items():
+                names.sync(batch.names(kind, len(names)))
+            try:
+                report = self._write(batch, events)
+            except BaseException:
+                for names in self._names.values():
+                    names.undo()
+                raise
+            if place is not None:
+                batch.set_reached(*place)
+        for names in self._names.values():
+            names.keep()
+        return report
+
+    def _read(self, where: str, row: Mapping[str, Any], latest: int | None) -> _Event:
+        action = _text(row.get("action")) or "add"
+        if action not in _ACTIONS:
+            raise InputError(f"{where}: the action {action[:40]!r} is unknown, there are {', '.join(_ACTIONS)}")
+        kind, id, known = _ACTIONS[action], _text(row.get("id")) or None, row.get("known_at")
+        if kind is not Kind.FACT and id is None:
+            raise InputError(f"{where}: what to {action} is told by its id, and none is given")
+        extras = {str(key): text for key in row if key not in FIELDS and (text := _text(row[key]))}
+        try:
+            since = None if known in (None, "") else self._moment(known)
+        except InputError as error:
+            raise InputError(f"{where}: known_at {error}") from None
+        if kind is Kind.RETRACTION:
+            return _Event(where, kind, id, None, since, extras)
+        subject, relation, object, time = (_text(row.get(name)) for name in FIELDS[:4])
+        for name, text in zip(FIELDS, (subject, relation, object, time), strict=False):
+            if not text:
+                raise InputError(f"{where}: no {name} is given")
+            if len(text) > _LONGEST:
+                raise InputError(f"{where}: the {name} is {len(text):,} letters long, at most {_LONGEST:,} are kept")
+        try:
+            tick = self._tick(time)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+        if latest is not None and tick > latest:
+            raise InputError(
+                f"{where}: {time} is more than a year ahead", hint="allow the future where it is meant", code="future"
+            )
+        return _Event(where, kind, id, (subject, relation, object, tick), since, extras)
+
+    def _latest(self) -> int:
+        """The last tick that is not far in the future: a year after now and after the latest fact there is."""
+        calendar = self._calendar
+        if calendar.tick is Tick.STEP:
+            return self._last_time + _STEPS_AHEAD * calendar.ticks_per_unit
+        now = np.datetime64(datetime.now(UTC).replace(tzinfo=None), "s")
+        today, in_a_year = (calendar.tick_of(now + np.timedelta64(days, "D")) for days in (0, 366))
+        return max(today, self._last_time) + in_a_year - today
+
+    def _write(self, batch: Batch, events: list[_Event]) -> Report:
+        now = now_us()
+        known = batch.versions_of(list({event.id for event in events if event.id is not None}))
+        report, new, seq = Report(), list[Version](), batch.next_seq
+        for event in events:
+            before = known.get(event.id, []) if event.id is not None else []
+            fact = None
+            if event.fact is not None:
+                subject, relation, object, time = event.fact
+                entity, verb = self._names["entity"].number, self._names["relation"].number
+                fact = (entity(subject), verb(relation), entity(object), time)
+            version = Version(
+                seq, event.id, event.kind, None, fact, now if event.known is None else event.known, event.extras
+            )
+            if before:
+                version = version._replace(replaces=before[-1].seq)
+            if self._is_repeat(event, version, before):
+                report.repeated += 1
+                continue
+            if event.kind is Kind.FACT:
+                version = version._replace(replaces=None)
+                report.stored += 1
+            elif event.kind is Kind.CORRECTION:
+                report.corrected += 1
+            else:
+                report.retracted += 1
+            if event.id is not None:
+                known.setdefault(event.id, []).append(version)
+            new.append(version)
+            seq += 1
+        for kind, names in self._names.items():
+            batch.add_names(kind, names.kept, names.fresh)
+        report.new_entities, report.new_relations = (list(names.fresh) for names in self._names.values())
+        batch.add(new)
+        return report
+
+    def _is_repeat(self, event: _Event, version: Version, before: list[Version]) -> bool:
+        """Whether an event is known already; one that contradicts what is known is refused."""
+        if event.kind is Kind.FACT:
+            if any((one.fact, one.extras) == (version.fact, version.extras) for one in before):
+                return True
+            if before:
+                raise InputError(
+                    f"{event.where}: the id {event.id} stands for {self._in_names(_latest_fact(before))} already, not "
+                    f"for {self._in_names(version)}",
+                    hint='send it with the action "correct" to change it',
+                    code="other_content",
+                )
+            return False
+        if not before:
+            raise InputError(f"{event.where}: there is no event with the id {event.id} to {_WORDS[event.kind]}")
+        if event.kind is Kind.RETRACTION:
+            return before[-1].kind is Kind.RETRACTION
+        return (before[-1].fact, before[-1].extras) == (version.fact, version.extras)
+
+    def _in_names(self, version: Version) -> str:
+        assert version.fact is not None
+        subject, relation, object, time = version.fact
+        entity, verb = self._names["entity"], self._names["relation"]
+        words = (entity.name(subject), verb.name(relation), entity.name(object), self._calendar.format(time))
+        told = ", ".join(f"{key} {text[:60]!r}" for key, text in version.extras.items())
+        return f"({', '.join(words)})" + f" with {told}" * bool(told)
+
+
+_WORDS = {Kind.CORRECTION: "correct", Kind.RETRACTION: "retract"}
+
+
+def _latest_fact(versions: list[Version]) -> Version:
+    return next(version for version in reversed(versions) if version.fact is not None)
+
+
+class _Names:
+    """The names of one kind: those of the base, of the log, and of the batch at hand."""
+
+    def __init__(self, base: Vocabulary) -> None:
+        self._base, self._more, self.fresh = base, list[str](), list[str]()
+        self._number: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return self.kept + len(self.fresh)
+
+    @property
+    def kept(self) -> int:
+        """How many there are without those of the batch."""
+        return len(self._base) + len(self._more)
+
+    def sync(self, names: list[str]) -> None:
+        """Takes in what others appended meanwhile."""
+        for name in names:
+            self._number[name] = self.kept
+            self._more.append(name)
+
+    def number(self, name: str) -> int:
+        """The number of a name; a new name gets the next one."""
+        known = self._number.get(name)
+        if known is None:
+            known = self._base.find(name)
+            if known is None:
+                known = len(self)
+                self.fresh.append(name)
+            self._number[name] = known
+        return known
+
+    def name(self, number: int) -> str:
+        """The name of a number."""
+        return self._base[number] if number < len(self._base) else [*self._more, *self.fresh][number - len(self._base)]
+
+    def keep(self) -> None:
+        """The batch is in."""
+        self._more += self.fresh
+        self.fresh = []
+
+    def undo(self) -> None:
+        """The batch is out."""
+        for name in self.fresh:
+            del self._number[name]
+        self.fresh = []
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def now_us() -> int:
+    """Now, in microseconds since 1970."""
+    return int(datetime.now(UTC).timestamp() * 1_000_000)
+
+
+def moment(when: str | datetime) -> int:
+    """A moment in microseconds since 1970; without a zone it is UTC.
+
+    Raises:
+        InputError: it is not written as ISO has it.
+    """
+    try:
+        value = when if isinstance(when, datetime) else datetime.fromisoformat(str(when).strip())
+    except ValueError:
+        raise InputError(f"{str(when)[:40]!r} is no moment: write it like 2026-03-01T12:30:00Z") from None
+    value = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return int(value.timestamp() * 1_000_000)

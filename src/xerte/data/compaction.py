@@ -1,0 +1,116 @@
+"""Compaction: what was appended is written into the columns, beside the old ones, and takes their place at one instant.
+
+The manifest names the folder of the columns and the last row of the log that is in them. Replacing the manifest is the
+one instant; a kill before it leaves a folder that nobody names, a kill after it leaves the old columns: the next
+compaction removes both. The log is never cut, so snapshots of the old columns go on and the past stays auditable.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from xerte import storage
+from xerte.data import store
+from xerte.data.dataset import Dataset, Kept
+from xerte.data.facts import Facts
+from xerte.data.folder import FileEntry, replace_manifest, seal, write_arrays
+from xerte.data.live import Live
+from xerte.data.tail import JoinedText
+from xerte.data.text import TextColumn
+from xerte.errors import DatasetError, InputError
+
+_LOCK = ".compaction.lock"
+_FIRST_LAYOUT = (
+    "facts",
+    "extras",
+    "index",
+    *(f"{stem}{end}" for stem in ("entities", "relations") for end in (".utf8", ".offsets.npy")),
+)
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a compaction did: how many facts it moved into the columns, and how many it removed from them."""
+
+    added: int
+    removed: int
+
+
+def compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compacted:
+    """Writes everything that was appended into the columns.
+
+    Args:
+        folder: of the dataset.
+        make_index: writes the index of new columns beside them, before they take their place.
+
+    Raises:
+        InputError: another process is at it, or the disk is full.
+        DatasetError: the dataset is damaged, or was replaced meanwhile.
+    """
+    try:
+        with storage.lock(folder / _LOCK, timeout=0):
+            return _compact(folder, make_index)
+    except TimeoutError:
+        raise InputError(f"{folder} is being compacted by another process", hint="wait for it to finish") from None
+    except OSError as error:
+        raise InputError(f"{folder} cannot be compacted: {error.strerror or error}; it stays as it was") from None
+
+
+def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compacted:
+    before = store.describe(folder)
+    _sweep(folder, before.get("base"))
+    dataset = store.open_dataset(folder)
+    live = dataset.kept.live if dataset.kept is not None else None
+    if live is None or (not len(live.tail.seq) and not len(live.tail.hidden)):
+        return Compacted(0, 0)
+    base = f"base-{secrets.token_hex(8)}"
+    merged, seq = _merged(dataset, live)
+    body = {"format": store.FORMAT, "version": store.GROWN, "base": base, "through": live.through}
+    body |= store.write_columns(merged, folder / base)
+    files: dict[str, FileEntry] = body["files"]  # type: ignore[assignment]
+    files |= write_arrays(folder / base, {store.SEQ: seq})
+    make_index(merged, Kept(folder, seal(body), folder / base, live.through, seq))
+    for place in (folder / base, folder):
+        storage.fsync(place)
+    with storage.lock(storage.folder_lock(folder)):
+        if seal(store.describe(folder)) != seal(before):
+            raise DatasetError(f"{folder} was replaced while it was compacted")
+        replace_manifest(folder, body)
+    _sweep(folder, base)
+    return Compacted(len(live.tail.seq), len(live.tail.hidden))
+
+
+def _sweep(folder: Path, named: str | None) -> None:
+    """Removes columns that the manifest does not name; whoever has them open keeps them."""
+    unused = [place for place in folder.glob("base-*") if place.name != named]
+    if named is not None:
+        unused += [folder / name for name in _FIRST_LAYOUT]
+    for place in unused:
+        if place.exists():
+            storage.remove(place)
+
+
+def _merged(dataset: Dataset, live: Live) -> tuple[Dataset, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """The dataset with all that was appended in time order behind its splits, and the places of that in the log."""
+    base, tail, num_split = live.base, live.tail, sum(live.base.sizes)
+    assert base.kept is not None
+    behind = dataset.facts[dataset.appended]
+    seq = np.concatenate([np.delete(base.kept.seq, tail.hidden - num_split), tail.seq])
+    order = np.argsort(behind.time, kind="stable")
+    in_order, split = behind[order], base.facts[:num_split]
+    facts = Facts.concat([split, in_order])
+    extras = {}
+    for name, column in dataset.extras.items():
+        known = base.extras.get(name)
+        first = TextColumn.of([""] * num_split) if known is None else _head(known, num_split)
+        texts = list(column.starting(num_split) if isinstance(column, JoinedText) else [])
+        extras[name] = first.followed_by(TextColumn.of(texts[at] for at in order))
+    return replace(dataset, facts=facts, extras=extras), seq[order]
+
+
+def _head(column: TextColumn, rows: int) -> TextColumn:
+    offsets = column.offsets[: rows + 1]
+    return TextColumn(column.text[: offsets[-1]], offsets)

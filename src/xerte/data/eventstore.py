@@ -1,0 +1,339 @@
+"""Events that came after the import, durable at once: an append-only log in SQLite beside the base's columns.
+
+WAL mode with `synchronous = FULL`: a committed batch survives a kill and a power loss, readers never wait, and a batch
+is in or out as a whole. Nothing is ever overwritten: a correction or a retraction is a row of its own, so the log also
+tells what was known when. Names that the base does not have are numbered on from its vocabularies, once and for ever.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from xerte import storage
+from xerte.data.facts import Facts
+from xerte.errors import DatasetError, InputError
+
+FILE = "events.sqlite"
+_FORMAT = 1
+_PATIENCE_S = 30.0
+_IDS_AT_ONCE = 500
+_SCHEMA = """
+CREATE TABLE event (
+    seq INTEGER PRIMARY KEY,    -- the order of arrival
+    id TEXT,                    -- the sender's; NULL where there is none
+    kind INTEGER NOT NULL,      -- 0 fact, 1 correction, 2 retraction
+    replaces INTEGER,           -- the seq of the version that a correction or a retraction ends
+    subject INTEGER, relation INTEGER, object INTEGER, time INTEGER,  -- NULL in a retraction
+    known INTEGER NOT NULL,     -- since when it is known: microseconds since 1970, UTC
+    extras TEXT                 -- JSON: source, headline, url, …; NULL where there are none
+);
+CREATE INDEX event_id ON event (id, seq) WHERE id IS NOT NULL;
+CREATE TABLE name (
+    kind TEXT NOT NULL,         -- entity or relation
+    number INTEGER NOT NULL,    -- counted on from the base's vocabulary
+    name TEXT NOT NULL,
+    PRIMARY KEY (kind, number)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX name_once ON name (kind, name);
+CREATE TABLE extra (name TEXT PRIMARY KEY) WITHOUT ROWID;  -- the keys that extras have
+CREATE TABLE place (source TEXT PRIMARY KEY, reached TEXT NOT NULL) WITHOUT ROWID;  -- how far a source was followed
+"""
+
+NameKind = Literal["entity", "relation"]
+
+
+class Kind(IntEnum):
+    """What a row of the log does."""
+
+    FACT = 0
+    CORRECTION = 1
+    RETRACTION = 2
+
+
+class Version(NamedTuple):
+    """A row of the log; a retraction has no fact."""
+
+    seq: int
+    id: str | None
+    kind: Kind
+    replaces: int | None
+    fact: tuple[int, int, int, int] | None
+    known: int
+    extras: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the log says beyond some seq.
+
+    Attributes:
+        through: the last seq of all.
+        seq, facts: every fact and correction, in the order of arrival.
+        ended: the seqs that corrections and retractions ended.
+        entities, relations: the names that are new, in the order of their numbers.
+        extras: the names of all display columns.
+    """
+
+    through: int
+    seq: npt.NDArray[np.int64]
+    facts: Facts
+    ended: npt.NDArray[np.int64]
+    entities: list[str]
+    relations: list[str]
+    extras: tuple[str, ...]
+
+
+class EventStore:
+    """The log of one dataset.
+
+    Args:
+        folder: of the dataset.
+        create: make the log where there is none.
+
+    Raises:
+        DatasetError: the log is damaged, or of a newer program.
+    """
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        self.path = folder / FILE
+        self._one_at_a_time = threading.Lock()
+        if create and not self.path.exists():
+            self._create()
+        with self._damage_is_told():
+            self._connection = _connect(self.path)
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != _FORMAT:
+            raise DatasetError(f"{self.path} has version {version} of the log, this program reads version {_FORMAT}")
+        self._inode = self.path.stat().st_ino
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._connection.close()
+
+    def _create(self) -> None:
+        """Makes an empty log: under another name first, so that nobody ever meets half a schema."""
+        with storage.lock(storage.folder_lock(self.path.parent)):
+            if self.path.exists():
+                return
+            with storage.atomic_file(self.path) as part:
+                part.unlink()
+                with closing(sqlite3.connect(part)) as connection:
+                    connection.executescript(f"{_SCHEMA} PRAGMA user_version = {_FORMAT}; PRAGMA journal_mode = WAL;")
+
+    @contextmanager
+    def _damage_is_told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
+                raise DatasetError(f"{self.path} cannot be opened: {error}") from None
+            raise DatasetError(f"{self.path} cannot be read ({error}): restore it from a backup") from None
+
+    # Reading
+
+    def last(self) -> int:
+        """The last seq there is; 0 where there is none. A few microseconds, whatever the log holds."""
+        with self._one_at_a_time, self._damage_is_told():
+            return int(self._connection.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0])
+
+    def changes(self, after: int, num_entities: int, num_relations: int) -> Changes:
+        """What came after a seq, and the names numbered from these numbers on; of one moment."""
+        with self._one_at_a_time, self._damage_is_told(), _reading(self._connection) as cursor:
+            rows = cursor.execute(
+                "SELECT seq, kind, subject, relation, object, time, replaces FROM event WHERE seq > ? ORDER BY seq",
+                (after,),
+            ).fetchall()
+            entities, relations = _names(cursor, "entity", num_entities), _names(cursor, "relation", num_relations)
+            extras = tuple(name for (name,) in cursor.execute("SELECT name FROM extra ORDER BY name"))
+        through = rows[-1][0] if rows else after
+        ended = np.array([row[6] for row in rows if row[6] is not None], np.int64)
+        held = [row for row in rows if row[1] != Kind.RETRACTION]
+        seq = np.array([row[0] for row in held], np.int64)
+        return Changes(through, seq, Facts.of([row[2:6] for row in held]), ended, entities, relations, extras)
+
+    def valid_at(self, known: int) -> npt.NDArray[np.int64]:
+        """The seqs of the facts and corrections that stood at a moment: known by then and not yet ended."""
+        sql = (
+            "SELECT seq FROM event AS e WHERE kind < 2 AND known <= :known AND NOT EXISTS "
+            "(SELECT 1 FROM event AS later WHERE later.replaces = e.seq AND later.known <= :known "
+            "AND later.id = e.id AND later.seq > e.seq) ORDER BY seq"
+        )
+        with self._one_at_a_time, self._damage_is_told():
+            return np.array([seq for (seq,) in self._connection.execute(sql, {"known": known})], np.int64)
+
+    def facts(self, seqs: npt.NDArray[np.int64]) -> Facts:
+        """The facts of these seqs."""
+        return Facts.of([version.fact for version in self.versions(seqs) if version.fact is not None])
+
+    def versions(self, seqs: Sequence[int] | npt.NDArray[np.int64]) -> list[Version]:
+        """These rows of the log, in the order of the seqs given."""
+        found: dict[int, Version] = {}
+        with self._one_at_a_time, self._damage_is_told():
+            for start in range(0, len(seqs), _IDS_AT_ONCE):
+                wanted = [int(seq) for seq in seqs[start : start + _IDS_AT_ONCE]]
+                marks = ",".join("?" * len(wanted))
+                rows = self._connection.execute(f"SELECT {_COLUMNS} FROM event WHERE seq IN ({marks})", wanted)  # noqa: S608
+                found |= {row[0]: _version(row) for row in rows}
+        return [found[int(seq)] for seq in seqs if int(seq) in found]
+
+    def history_of(self, id: str) -> list[Version]:
+        """Every version of the event with this id, in the order of arrival."""
+        with self._one_at_a_time, self._damage_is_told():
+            return _versions_of(self._connection, [id]).get(id, [])
+
+    def reached(self, source: str) -> str | None:
+        """How far a source was followed; None: it never was."""
+        with self._one_at_a_time, self._damage_is_told():
+            row = self._connection.execute("SELECT reached FROM place WHERE source = ?", (source,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def check(self) -> None:
+        """Reads the whole log.
+
+        Raises:
+            DatasetError: it is damaged.
+        """
+        with self._one_at_a_time, self._damage_is_told():
+            found = self._connection.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            raise DatasetError(f"{self.path} is damaged ({found!s:.100}): restore it from a backup")
+
+    def copy_to(self, path: Path) -> None:
+        """Writes a consistent copy while others append."""
+        with closing(sqlite3.connect(path)) as copy:
+            self._connection.backup(copy, pages=1024, sleep=0.001)
+            copy.execute("PRAGMA journal_mode = DELETE")
+
+    # Writing
+
+    @contextmanager
+    def transaction(self) -> Iterator["Batch"]:
+        """A batch of changes, all of it durable when the block ends, none of it where the block fails.
+
+        Raises:
+            InputError: it cannot be written (a full disk, another process that does not let go).
+            DatasetError: the dataset was replaced since it was opened.
+        """
+        # The lock keeps the folder in its place; among each other, writers are kept apart by SQLite.
+        with self._one_at_a_time, storage.lock(storage.folder_lock(self.path.parent)):
+            try:
+                if self.path.stat().st_ino != self._inode:
+                    raise FileNotFoundError
+            except FileNotFoundError:
+                raise DatasetError(f"{self.path.parent} was replaced since it was opened: open it again") from None
+            storage.fault("write", self.path)
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield Batch(self._connection)
+                    storage.fault("fsync", self.path)
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.OperationalError as error:
+                raise InputError(f"{self.path} cannot be written: {error}; nothing of the batch was stored") from None
+
+
+class Batch:
+    """What can be done inside a transaction of an `EventStore`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.next_seq = connection.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0] + 1
+
+    def names(self, kind: NameKind, start: int) -> list[str]:
+        """The names of a kind from a number on."""
+        return _names(self._connection.cursor(), kind, start)
+
+    def add_names(self, kind: NameKind, start: int, names: Sequence[str]) -> None:
+        """Numbers new names on from `start`."""
+        rows = ((kind, number, name) for number, name in enumerate(names, start))
+        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?)", rows)
+
+    def versions_of(self, ids: Sequence[str]) -> dict[str, list[Version]]:
+        """Every version of the events with these ids, in the order of arrival."""
+        return _versions_of(self._connection, ids)
+
+    def add(self, versions: Sequence[Version]) -> None:
+        """Appends rows to the log."""
+        keys = {key for one in versions for key in one.extras}
+        self._connection.executemany("INSERT OR IGNORE INTO extra VALUES (?)", ((key,) for key in sorted(keys)))
+        rows = (
+            (
+                one.seq,
+                one.id,
+                int(one.kind),
+                one.replaces,
+                *(one.fact or (None,) * 4),
+                one.known,
+                json.dumps(one.extras, ensure_ascii=False) if one.extras else None,
+            )
+            for one in versions
+        )
+        self._connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def set_reached(self, source: str, reached: str) -> None:
+        """Notes how far a source was followed, in one transaction with what came from it."""
+        self._connection.execute("INSERT OR REPLACE INTO place VALUES (?, ?)", (source, reached))
+
+    def reached(self, source: str) -> str | None:
+        """As `EventStore.reached`."""
+        row = self._connection.execute("SELECT reached FROM place WHERE source = ?", (source,)).fetchone()
+        return None if row is None else str(row[0])
+
+
+_COLUMNS = "seq, id, kind, replaces, subject, relation, object, time, known, extras"
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise DatasetError(f"{path} is missing")
+    connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a backup comes without its WAL
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA cache_size = -65536")
+    return connection
+
+
+@contextmanager
+def _reading(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
+    """Several reads of one moment."""
+    connection.execute("BEGIN")
+    try:
+        yield connection.cursor()
+    finally:
+        connection.execute("COMMIT")
+
+
+def _names(cursor: sqlite3.Cursor, kind: NameKind, start: int) -> list[str]:
+    rows = cursor.execute("SELECT name FROM name WHERE kind = ? AND number >= ? ORDER BY number", (kind, start))
+    return [name for (name,) in rows]
+
+
+def _versions_of(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, list[Version]]:
+    found: dict[str, list[Version]] = {}
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        wanted = ids[start : start + _IDS_AT_ONCE]
+        marks = ",".join("?" * len(wanted))
+        sql = f"SELECT {_COLUMNS} FROM event WHERE id IN ({marks}) ORDER BY seq"  # noqa: S608
+        for row in connection.execute(sql, wanted):
+            found.setdefault(row[1], []).append(_version(row))
+    return found
+
+
+def _version(row: tuple[int, str | None, int, int | None, int, int, int, int, int, str | None]) -> Version:
+    seq, id, kind, replaces, *fact, known, extras = row
+    held = None if kind == Kind.RETRACTION else (fact[0], fact[1], fact[2], fact[3])
+    return Version(seq, id, Kind(kind), replaces, held, known, json.loads(extras) if extras else {})

@@ -1,0 +1,157 @@
+"""A dataset that grows: a base in columns and a tail in a log, seen as one `Dataset`, which is a snapshot.
+
+A snapshot never changes. `refreshed` gives the next one at the cost of what came since; `append` stores events first.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xerte.data.appending import Appender, Report, Row, moment
+from xerte.data.dataset import Dataset, Kept
+from xerte.data.eventstore import FILE, EventStore, Version
+from xerte.data.tail import JoinedFacts, JoinedText, Tail
+from xerte.errors import InputError
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a snapshot was made of, and what the next one is made from.
+
+    Attributes:
+        store: the log.
+        base: the dataset in columns.
+        tail: what the log adds.
+        through: the last row of the log that is in the snapshot.
+        extras: the names of the display columns that the log knows.
+        as_of: the snapshot shows what was known at this moment, and never grows.
+        shared: of all snapshots of one base: the index of the newest one.
+    """
+
+    store: EventStore
+    base: Dataset
+    tail: Tail
+    through: int
+    extras: tuple[str, ...] = ()
+    as_of: int | None = None
+    shared: dict[str, Any] = field(default_factory=dict)
+
+
+def is_live(folder: Path) -> bool:
+    """Whether something was ever appended to the dataset in this folder."""
+    return (folder / FILE).exists()
+
+
+def over(base: Dataset) -> Dataset:
+    """The newest snapshot of a dataset opened from a folder that has a log."""
+    kept = _kept(base)
+    store = EventStore(kept.folder)
+    return _newest(base, Live(store, base, Tail.empty(), kept.through))
+
+
+def refreshed(dataset: Dataset) -> Dataset:
+    """The newest snapshot; the same object where nothing came since. Costs what came, and a copy of the tail.
+
+    A base that was compacted meanwhile stays in use: what is in the new base is in the tail, too.
+    """
+    live = None if dataset.kept is None else dataset.kept.live
+    if live is None or live.as_of is not None:
+        if dataset.kept is not None and live is None and is_live(dataset.kept.folder):
+            return over(dataset)
+        return dataset
+    return dataset if live.store.last() == live.through else _newest(dataset, live)
+
+
+def _newest(before: Dataset, live: Live) -> Dataset:
+    base, kept = live.base, _kept(live.base)
+    changes = live.store.changes(live.through, before.num_entities, before.num_relations)
+    tail = live.tail.after(changes, kept.seq, sum(base.sizes))
+    entities, relations = before.entities.grown(changes.entities), before.relations.grown(changes.relations)
+    newer = replace(live, tail=tail, through=changes.through, extras=changes.extras)
+    return _snapshot(replace(base, entities=entities, relations=relations), newer)
+
+
+def _snapshot(named: Dataset, live: Live) -> Dataset:
+    base, tail = live.base, live.tail
+    if len(tail.seq) == 0 and len(tail.hidden) == 0:
+        dataset = replace(named, facts=base.facts, extras=base.extras)
+    else:
+        names = dict.fromkeys((*base.extras, *live.extras))
+        extras = {name: JoinedText(name, base.extras.get(name), len(base.facts), tail, live.store) for name in names}
+        dataset = replace(named, facts=JoinedFacts(base.facts, tail), extras=extras)
+    object.__setattr__(dataset, "kept", replace(_kept(base), live=live))
+    return dataset
+
+
+def as_of(dataset: Dataset, when: str | datetime) -> Dataset:
+    """What was known at a moment: events known later are not there, those ended later still are.
+
+    Facts of the import count as known when they happened.
+    """
+    live = None if dataset.kept is None else dataset.kept.live
+    if live is None:
+        return dataset
+    base, kept, known = live.base, _kept(live.base), moment(when)
+    stood = live.store.valid_at(known)
+    gone = sum(base.sizes) + np.flatnonzero(~np.isin(kept.seq, stood))
+    more = stood[~np.isin(stood, kept.seq)]
+    tail = Tail(live.store.facts(more), more, gone)
+    return _snapshot(dataset, replace(live, tail=tail, as_of=known, shared={}))
+
+
+def appender(dataset: Dataset, *, future: bool = False) -> Appender:
+    """Appends to the log of a dataset, which is made where there is none.
+
+    Raises:
+        InputError: the dataset lies in no folder, or is a view of the past.
+    """
+    kept = dataset.kept
+    if kept is None:
+        raise InputError(f"{dataset.name} lies in no folder, so nothing can be appended: import it under a name first")
+    if kept.live is not None and kept.live.as_of is not None:
+        raise InputError(f"this is {dataset.name} as it was known before: append to the dataset as it is now")
+    base = dataset if kept.live is None else kept.live.base
+    try:
+        store = EventStore(kept.folder, create=True) if kept.live is None else kept.live.store
+    except OSError as error:
+        raise InputError(f"nothing can be appended to {kept.folder}: {error.strerror or error}") from None
+    return Appender(store, dataset.calendar, base.entities, base.relations, dataset.last_time, future=future)
+
+
+def append(dataset: Dataset, events: Iterable[Any], *, future: bool = False) -> tuple[Dataset, Report]:
+    """Stores events durably, all or none; the grown dataset, and what became of them."""
+    report = appender(dataset, future=future).append(rows_of(events))
+    return refreshed(dataset), report
+
+
+def rows_of(events: Iterable[Any]) -> Iterator[Row]:
+    """Events as a program has them: mappings, or (subject, relation, object, time)."""
+    for number, event in enumerate(events, 1):
+        where = f"event {number}"
+        if isinstance(event, Mapping):
+            yield where, event
+        elif isinstance(event, Sequence) and not isinstance(event, str) and len(event) == 4:
+            yield where, dict(zip(("subject", "relation", "object", "time"), event, strict=True))
+        else:
+            raise InputError(f"{where} is neither a mapping nor (subject, relation, object, time): {str(event)[:60]}")
+
+
+def versions(dataset: Dataset, id: str) -> list[Version]:
+    """Everything the log holds of an id, in the order of arrival."""
+    live = None if dataset.kept is None else dataset.kept.live
+    return [] if live is None else live.store.history_of(id)
+
+
+def _kept(dataset: Dataset) -> Kept:
+    assert dataset.kept is not None, "a live dataset lies in a folder"
+    return dataset.kept
+
+
+def tail_size(dataset: Dataset) -> int:
+    """How many facts wait to be compacted."""
+    live = None if dataset.kept is None else dataset.kept.live
+    return 0 if live is None else len(live.tail.seq) + len(live.tail.hidden)

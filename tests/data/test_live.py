@@ -1,0 +1,298 @@
+"""A dataset that grows: durable, idempotent, auditable, and the same whether it was compacted or not."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xerte import storage
+from xerte.data import compaction, live, store
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.eventstore import FILE, EventStore
+from xerte.data.facts import Facts
+from xerte.data.text import TextColumn
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.errors import DatasetError, InputError
+from xerte.types import Split
+
+DAYS = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+VISIT = {"subject": "Ann", "relation": "visits", "object": "Ben", "time": "2024-02-01"}
+
+
+def small() -> Dataset:
+    facts = Facts.of([(0, 0, 1, 0), (1, 1, 2, 1), (2, 0, 0, 2), (0, 1, 2, 3)])
+    names = Vocabulary.of(["Ann", "Ben", "Cy"]), Relations.of(["visits", "calls"])
+    return Dataset("small", facts, (2, 1, 1), *names, DAYS, {"source": TextColumn.of(["a", "b", "c", "d"])})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store.save(small(), tmp_path / "small")
+    return tmp_path / "small"
+
+
+def told(dataset: Dataset) -> list[tuple[str, ...]]:
+    """Every fact in names, with its source."""
+    facts, source = dataset.facts, dataset.extras["source"]
+    return [
+        (
+            dataset.entities[int(facts.subject[row])],
+            dataset.relations[int(facts.relation[row])],
+            dataset.entities[int(facts.object[row])],
+            DAYS.format(int(facts.time[row])),
+            source[row],
+        )
+        for row in range(len(facts))
+    ]
+
+
+def compact(folder: Path) -> compaction.Compacted:
+    return compaction.compact(folder, lambda dataset, kept: None)
+
+
+def test_what_is_appended_is_there_at_once_and_for_everybody(folder: Path) -> None:
+    before = store.open_dataset(folder)
+    grown = before.append([{**VISIT, "source": "Reuters"}, ("Dee", "helps", "Ann", "2024-01-02")])
+    new = [("Ann", "visits", "Ben", "2024-02-01", "Reuters"), ("Dee", "helps", "Ann", "2024-01-02", "")]
+    for dataset in (grown, before.refreshed(), store.open_dataset(folder)):
+        assert told(dataset) == told(before) + new
+        assert (dataset.sizes, dataset.appended) == ((2, 1, 1), slice(4, 6))
+        assert len(dataset.split(Split.TEST)) == 1
+        assert dataset.last_time == 31
+    assert len(before.facts) == 4, "a snapshot stays as it is"
+    assert grown.refreshed() is grown
+    assert (grown.entities.id("Dee"), grown.relations.id("helps")) == (3, 2)
+
+
+def test_ids_of_names_never_change_whoever_appends(folder: Path) -> None:
+    one, other = store.open_dataset(folder), store.open_dataset(folder)
+    one = one.append([("Zoe", "visits", "Ann", "2024-02-01")])
+    other = other.append([("Abe", "visits", "Zoe", "2024-02-02")])
+    one = one.refreshed()
+    assert list(one.entities) == list(other.entities) == ["Ann", "Ben", "Cy", "Zoe", "Abe"]
+    compact(folder)
+    assert list(store.verify(folder).entities) == ["Ann", "Ben", "Cy", "Zoe", "Abe"]
+
+
+def test_sent_twice_stored_once_and_another_content_is_refused_with_both_shown(folder: Path) -> None:
+    dataset = store.open_dataset(folder).append([{**VISIT, "id": "7"}])
+    dataset, report = live.append(dataset, [{**VISIT, "id": "7"}, {**VISIT, "id": "8"}, {**VISIT, "id": "8"}])
+    assert (report.stored, report.repeated, len(dataset.facts)) == (1, 2, 6), "equal facts of two ids are two"
+    with pytest.raises(
+        InputError, match=r"id 7 stands for \(Ann, visits, Ben, 2024-02-01\) already, not for \(Ann, v.*2024-02-02"
+    ):
+        dataset.append([("New", "visits", "Ben", "2024-02-01"), {**VISIT, "id": "7", "time": "2024-02-02"}])
+    assert "New" not in dataset.refreshed().entities, "the batch is out as a whole"
+    assert len(dataset.refreshed().facts) == 6
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_corrections_and_retractions_and_what_was_known_when(folder: Path, when: str) -> None:
+    dataset = store.open_dataset(folder).append([{**VISIT, "id": "7", "known_at": "2024-02-03"}])
+    if when == "after":
+        compact(folder)
+        dataset = store.open_dataset(folder)
+    base = told(dataset)[:4]
+    change = {**VISIT, "object": "Eve", "id": "7", "action": "correct", "known_at": "2024-02-05", "source": "AP"}
+    dataset = dataset.append([change])
+    assert told(dataset)[4:] == [("Ann", "visits", "Eve", "2024-02-01", "AP")]
+    assert live.append(dataset, [change])[1].repeated == 1
+    dataset = dataset.retract("7", known_at="2024-02-07")
+    assert told(dataset) == base
+    assert live.append(dataset, [{**VISIT, "id": "7"}])[1].repeated == 1, "what is sent again does not come back"
+    compact(folder)
+    for known in (dataset, store.verify(folder)):
+        days = [told(known.as_of(f"2024-02-0{day}"))[4:] for day in (2, 4, 6, 8)]
+        assert days == [
+            [],
+            [("Ann", "visits", "Ben", "2024-02-01", "")],
+            [("Ann", "visits", "Eve", "2024-02-01", "AP")],
+            [],
+        ]
+    kinds = [version.kind.name for version in live.versions(dataset, "7")]
+    assert kinds == ["FACT", "CORRECTION", "RETRACTION"]
+    with pytest.raises(InputError, match="as it was known before"):
+        dataset.as_of("2024-02-04").append([VISIT])
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"time": None}, "event 2: no time is given"),
+        ({"time": "soon"}, "event 2: 'soon' is not a date"),
+        ({"time": "2999-01-01"}, "event 2: 2999-01-01 is more than a year ahead"),
+        ({"subject": "  "}, "event 2: no subject is given"),
+        ({"known_at": "late"}, "event 2: known_at 'late' is no moment"),
+        ({"action": "undo"}, "event 2: the action 'undo' is unknown"),
+        ({"action": "retract"}, "event 2: what to retract is told by its id"),
+        ({"action": "retract", "id": "x"}, "event 2: there is no event with the id x to retract"),
+        ({"action": "correct", "id": "x"}, "event 2: there is no event with the id x to correct"),
+        ({"object": "x" * 20_000}, "event 2: the object is 20,000 letters long"),
+    ],
+)
+def test_a_bad_event_keeps_its_batch_out(folder: Path, change: dict[str, Any], problem: str) -> None:
+    dataset = store.open_dataset(folder)
+    with pytest.raises(InputError, match=problem):
+        dataset.append([VISIT, {**VISIT, **change}])
+    assert len(dataset.refreshed().facts) == 4
+    assert len(dataset.append([VISIT]).facts) == 5, "the rest goes on"
+
+
+def test_the_future_is_taken_where_it_is_meant(folder: Path) -> None:
+    assert len(store.open_dataset(folder).append([{**VISIT, "time": "2999-01-01"}], future=True).facts) == 5
+
+
+def test_events_that_are_none(folder: Path) -> None:
+    for odd in ("Ann", 7, ("Ann", "visits")):
+        with pytest.raises(InputError, match="event 1 is neither a mapping nor"):
+            store.open_dataset(folder).append([odd])
+    with pytest.raises(InputError, match="lies in no folder"):
+        small().append([VISIT])
+
+
+def test_compaction_changes_the_columns_and_nothing_else(folder: Path) -> None:
+    dataset = store.open_dataset(folder)
+    rng = random.Random(0)
+    for number in range(60):
+        day = f"2024-02-{rng.randint(1, 28):02}"
+        dataset = dataset.append(
+            [
+                {
+                    "subject": f"n{rng.randint(0, 9)}",
+                    "relation": "calls",
+                    "object": "Ann",
+                    "time": day,
+                    "id": number,
+                    "source": f"s{number}",
+                }
+            ]
+        )
+        if number % 7 == 3:
+            dataset = dataset.retract(str(rng.randint(0, number)))
+        if number % 13 == 5:
+            seen = told(dataset)
+            compact(folder)
+            opened = store.verify(folder)
+            assert sorted(told(opened)) == sorted(seen)
+            assert told(opened)[4:] == sorted(told(opened)[4:], key=lambda fact: fact[3]), "in time order"
+            assert told(dataset.refreshed()) == seen, "an old snapshot goes on"
+            dataset = opened
+    assert compact(folder).added
+    assert compact(folder) == compaction.Compacted(0, 0)
+    names = {path.name.partition("-")[0] for path in folder.iterdir()}
+    assert names == {"manifest.json", "base", "events.sqlite"}
+    assert store.describe(folder)["version"] == 2
+
+
+def test_who_compacts_is_alone_and_a_replaced_dataset_takes_nothing(folder: Path) -> None:
+    dataset = store.open_dataset(folder).append([VISIT])
+    with storage.lock(folder / ".compaction.lock"), pytest.raises(InputError, match="compacted by another process"):
+        compact(folder)
+    store.save(small(), folder, replace=True)
+    with pytest.raises(DatasetError, match="was replaced since it was opened"):
+        dataset.append([VISIT])
+    assert len(store.open_dataset(folder).facts) == 4
+
+
+def test_a_full_disk_in_the_middle_of_a_batch_is_one_sentence(folder: Path) -> None:
+    dataset = store.open_dataset(folder).append([VISIT])
+    assert dataset.kept is not None
+    assert dataset.kept.live is not None
+    connection = dataset.kept.live.store._connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    with pytest.raises(InputError, match=r"events\.sqlite cannot be written: database or disk is full"):
+        dataset.append([{**VISIT, "source": "x" * 999} for _ in range(100)])
+    connection.execute("PRAGMA max_page_count = 1000000")
+    assert len(dataset.append([VISIT]).facts) == 6
+
+
+def test_a_damaged_log_is_told(folder: Path) -> None:
+    dataset = store.open_dataset(folder).append([VISIT])
+    assert dataset.kept is not None
+    assert dataset.kept.live is not None
+    dataset.kept.live.store.close()
+    (folder / FILE).write_bytes(b"no database" * 1000)
+    with pytest.raises(DatasetError, match=r"events\.sqlite cannot be read .*: restore it from a backup"):
+        store.open_dataset(folder)
+
+
+def test_a_log_of_a_newer_program_is_refused(folder: Path) -> None:
+    store.open_dataset(folder).append([VISIT])
+    with sqlite3.connect(folder / FILE) as connection:
+        connection.execute("PRAGMA user_version = 9")
+    with pytest.raises(DatasetError, match="version 9 of the log, this program reads version 1"):
+        EventStore(folder)
+
+
+def test_columns_are_joined_only_when_asked_for(folder: Path) -> None:
+    grown = store.open_dataset(folder).append([VISIT])
+    rows = grown.facts[np.array([4, 0])]
+    assert (rows.time.tolist(), len(grown.facts)) == ([31, 0], 5)
+    assert "time" not in vars(grown.facts)
+    assert grown.facts.time.tolist() == [0, 1, 2, 3, 31]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from xerte.data import compaction, live, store
+folder, first, what = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+if what == "compact":
+    print("ready", flush=True)
+    while True:
+        compaction.compact(folder, lambda dataset, kept: None)
+appender = live.appender(store.open_dataset(folder))
+print("ready", flush=True)
+number = first
+while True:
+    names = range(number, number + 3)
+    fact = {"relation": "calls", "object": "Ann", "time": "2024-02-01"}
+    appender.append(live.rows_of({"subject": f"n{k}", "id": f"{k}", **fact} for k in names))
+    number += 3
+    print(number, flush=True)
+"""
+
+
+def test_killed_at_any_moment_nothing_acknowledged_is_lost_or_twice(folder: Path) -> None:
+    """Half of the kills hit an appender, half a compaction while another appends; `make kill-test` has many more."""
+    rng, acknowledged, kills = random.Random(0), 0, int(os.environ.get("XERTE_KILLS", "6"))
+    store.open_dataset(folder).append([VISIT])
+    for kill in range(kills):
+        command = [sys.executable, "-c", WRITER, str(folder), str(acknowledged)]
+        with subprocess.Popen([*command, "append"], stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            if kill % 2:
+                with subprocess.Popen([*command, "compact"], stdout=subprocess.PIPE, text=True) as compacting:
+                    assert compacting.stdout is not None
+                    compacting.stdout.readline()
+                    try:
+                        compacting.wait(rng.uniform(0, 0.1))
+                    except subprocess.TimeoutExpired:
+                        os.kill(compacting.pid, signal.SIGKILL)
+            try:
+                writer.wait(rng.uniform(0, 0.1))
+            except subprocess.TimeoutExpired:
+                os.kill(writer.pid, signal.SIGKILL)
+            said = writer.stdout.read().split()
+        acknowledged = int(said[-1]) if said else acknowledged
+        dataset = store.verify(folder)
+        assert dataset.kept is not None
+        assert dataset.kept.live is not None
+        names = [fact[0] for fact in told(dataset)[4:] if fact[0] != "Ann"]
+        assert len(names) == len(set(names)), "none is there twice"
+        expected = {f"n{number}" for number in range(acknowledged)}
+        assert expected <= set(names), "what was acknowledged is there"
+        assert len(names) % 3 == 0, "a batch is in or out as a whole"
+        acknowledged = len(names)
+    compact(folder)
+    assert len(store.verify(folder).facts) == 5 + acknowledged
