@@ -5,21 +5,31 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test check web viewer coverage docs bench kill-test gpu-test clean
+.PHONY: help demo test check web viewer coverage docs site notebooks bench kill-test gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-$(VENV)/ready: pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+$(VENV)/runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@echo "Installing xerte into $(VENV): a few minutes, most of it PyTorch."
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/ready: $(VENV)/runtime
+	@echo "Adding the development tools."
+	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
 $(VENV)/kernels: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,kernels]'
+	$(PIP) install --quiet -c constraints.txt -e '.[dev,kernels]'
 	@touch $@
 
-demo: $(VENV)/ready ## the main job on the embedded world
+demo: $(VENV)/runtime ## the main job on the embedded world; installs the runtime only
 	$(BIN)/xerte demo
+	@echo
+	@echo "The command is in $(BIN): source $(BIN)/activate"
 
 check: $(VENV)/ready ## formatting, lint, types, who imports whom, generated docs
 	$(BIN)/ruff format --check .
@@ -39,7 +49,7 @@ web: web/node_modules/ready ## the viewer's own formatting, lint, types and test
 VIEWER := src/xerte/explanation/viewer/sources.sha256
 viewer: $(VIEWER) ## build the viewer anew where its sources have changed
 $(VIEWER): $(wildcard web/src/*) web/package.json web/vite.config.js | $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --no-deps -e .
+	$(PIP) install --quiet --no-deps -e .
 	@touch $@
 
 test: check web viewer $(VENV)/kernels ## everything that guards main
@@ -52,6 +62,12 @@ coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation f
 docs: $(VENV)/ready ## write the generated parts of the docs anew
 	$(BIN)/python -m reports docs
 
+site: $(VENV)/ready ## build the documentation site into build/site, offline
+	$(BIN)/python -m reports site
+
+notebooks: $(VENV)/ready ## run the notebooks and keep what they print
+	$(BIN)/python -m reports notebooks
+
 bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is below half the best on record
 	$(BIN)/python -m benchmarks run --device cpu --against results/bench --save results/bench
 
@@ -62,4 +78,4 @@ gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) web/node_modules src/xerte/explanation/viewer .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build web/node_modules src/xerte/explanation/viewer .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -79,6 +79,36 @@ def show(
 
 
 @app.command()
+def site(root: Root = ROOT) -> None:
+    """Builds the documentation site into build/site; neither building nor reading it needs a network.
+
+    \b
+    python -m reports site
+    """
+    import subprocess
+    import sys
+
+    from reports.site import gather
+
+    gather(root)
+    subprocess.run([sys.executable, "-m", "zensical", "build", "--clean"], cwd=root, check=True)
+    print_text(f"Look at it: python -m http.server -d {root / 'build' / 'site'}")
+
+
+@app.command()
+def notebooks(root: Root = ROOT) -> None:
+    """Runs the notebooks anew and keeps what they print.
+
+    \b
+    python -m reports notebooks
+    """
+    from reports.notebooks import run
+
+    for file in run(root):
+        print_text(str(file.relative_to(root)))
+
+
+@app.command()
 def size(
     base: Annotated[str, typer.Argument(metavar="COMMIT", help="What the package is compared with.")] = "HEAD",
     root: Root = ROOT,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reports import (
+    api_pages,
     baselines_pages,
     faithfulness_pages,
     gallery_pages,
@@ -26,6 +27,7 @@ from xerte.errors import InputError
 _PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 PARTS: dict[str, Callable[[Path], Sequence[Block]]] = {
+    **api_pages.PARTS,
     **baselines_pages.PARTS,
     **faithfulness_pages.PARTS,
     **gallery_pages.PARTS,

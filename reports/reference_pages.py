@@ -77,7 +77,7 @@ def _command_blocks(path: str, function: Callable[..., Any]) -> Iterator[Block]:
     text, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\b\n")
     yield f"## `{path}`"
     yield text.strip()
-    yield f"```\n{examples}\n```"
+    yield f"```sh\n{examples}\n```"
     hints = get_type_hints(function, include_extras=True)
     parameters = inspect.signature(function).parameters.values()
     rows = [_parameter_row(parameter, hints[parameter.name]) for parameter in parameters]

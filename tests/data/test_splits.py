@@ -151,7 +151,7 @@ def test_findings_count_what_is_odd() -> None:
     test = Facts.of([(0, 0, 5, 4), (4, 0, 1, 40), (0, 0, 2, 40)])
     found = findings(dataset(train, at(3), test))
     assert [finding.to_json() for finding in found] == [
-        {"kind": "duplicates", "count": 2, "text": "another fact is repeated exactly by 2 facts"},
+        {"kind": "duplicates", "count": 2, "text": "2 facts repeated exactly"},
         {"kind": "self-loops", "count": 1, "text": "subject and object are the same in 1 fact"},
         {"kind": "unseen", "count": 2, "text": "train never names an entity of 2 of the 3 facts of test"},
         {

@@ -208,7 +208,7 @@ class Model:
             split: whose facts are asked about.
             progress: called with (answered, all).
             precision: of the model's matrix products.
-            many_steps: let nothing be known from the beginning of the split on; RE-Net then reads what it imagines.
+            many_steps: hide every fact from the beginning of the split on; RE-Net then reads its own forecasts.
         """
         if split not in list(Split):
             raise InputError(f"there is no split {split}: choose {', '.join(Split)}")

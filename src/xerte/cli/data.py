@@ -102,7 +102,7 @@ def stats(name: Name, as_json: AsJson = False) -> None:
 
 @data.command()
 def check(name: Name, as_json: AsJson = False) -> None:
-    """Reads every byte against its hash and says what one should know before trusting a number made from it.
+    """Reads every byte against its hash and says what to know before trusting a number made from it.
 
     \b
     xerte data check yago
@@ -113,7 +113,7 @@ def check(name: Name, as_json: AsJson = False) -> None:
     if as_json:
         print_json(schemas.Checked.model_validate({"name": name, "intact": True, "findings": found}))
         return
-    print_text(f"{name} is intact" + (", and one should know:" if found else "."))
+    print_text(f"{name} is intact" + ("; worth knowing:" if found else "."))
     for finding in found:
         print_text(f"  {finding.kind}: {finding.text}")
 

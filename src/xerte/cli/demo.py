@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from xerte.api import Forecast
     from xerte.evaluation.metrics import Metrics
 
+NEXT = """
+What next? Your own events:
+  xerte data preview my.csv              guesses the columns and prints the import command
+  xerte train NAME                       learns from them
+  xerte forecast NAME WHO WHAT WHEN      asks; `xerte explain` says why
+docs/tutorial.md goes through it in five minutes."""
 ROLES = {"recurrence": "floor", "xerte": "trained here", "oracle": "ceiling"}
 
 
@@ -77,6 +83,7 @@ def demo(as_json: AsJson = False) -> None:
     print_text(f"On {time}, whom or what: ({subject}, {relation}, ?)   What happened: {truth}")
     for name, answer in answers.items():
         _print_answers(name, answer)
+    print_text(NEXT)
 
 
 def _print_answers(name: str, answer: "Forecast") -> None:

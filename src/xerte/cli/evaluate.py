@@ -42,7 +42,7 @@ def evaluate(
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     precision: Annotated[Precision, typer.Option(help="Of matrix products; tf32 needs a GPU.")] = Precision.FLOAT32,
     many_steps: Annotated[
-        bool, typer.Option("--many-steps", help="Nothing is known from the split on; re-net reads what it imagines.")
+        bool, typer.Option("--many-steps", help="Hide the facts from the split on; re-net reads its own forecasts.")
     ] = False,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     as_json: AsJson = False,

@@ -19,7 +19,7 @@ def findings(dataset: Dataset) -> list[Finding]:
     test, seen = dataset.split(Split.TEST), dataset.seen_in_train()
     strangers = int((~(seen[test.subject] & seen[test.object])).sum())
     odd = [
-        Finding("duplicates", duplicates, f"another fact is repeated exactly by {counted(duplicates)}"),
+        Finding("duplicates", duplicates, f"{counted(duplicates)} repeated exactly"),
         Finding("self-loops", self_loops, f"subject and object are the same in {counted(self_loops)}"),
         Finding("unseen", strangers, f"train never names an entity of {strangers} of the {counted(len(test))} of test"),
     ]
