@@ -70,7 +70,7 @@ class Tally:
         for place, (subject, time) in enumerate(zip(queries.subject, queries.time, strict=True)):
             start, stop = history.prior(subject[None], time[None])
             found = history.edges(torch.arange(int(start), int(stop)))
-            weight = torch.where(found.relation == STRONG, 3.0, 1.0).double()
+            weight = torch.where(found.relation // 2 == STRONG, 3.0, 1.0).double()
             weight = weight / weight.sum()
             for fact, object, when, share in zip(found.fact, found.object, found.time, weight, strict=True):
                 rows.append((place, len(entity), int(fact), float(share)))

@@ -17,13 +17,17 @@ from xerte.evaluation.protocol import both_directions
 from xerte.experiment.trace import Trace, commit, device_name, versions
 from xerte.explanation import causes
 from xerte.explanation.causes import Coroner, Found, Recall
+from xerte.explanation.contest_report import Fidelity, Goal, Rival, Sanity, goals_of, overlap, rivals_of
 from xerte.explanation.faithfulness import KS as KS
-from xerte.explanation.faithfulness import Case, Examiner, Seeded, Trial
+from xerte.explanation.faithfulness import Case, Contest, Examiner, Seeded, Trial
 from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
 from xerte.forecaster import Queries, ask
 from xerte.types import Progress, Split
 
 QUESTIONS = 300
+FIDELITY_K = 5
+ASKED_AGAIN = 100
+"""So many questions are asked again to see what must and what must not change an explanation."""
 _AT_ONCE = 256
 
 
@@ -40,7 +44,11 @@ class Faithfulness:
         by_relation: curves of every relation asked about, with its name; reciprocals count apart.
         controls: how many facts found a control, how many of these in the same entity's past, and how far in time.
         stability: under another sampling seed; None for a model that draws nothing.
-        causes: on the embedded world, by group.
+        causes: on the embedded world, by group; over validation and test, which the model learned from neither.
+        rivals: what hiding other facts costs: those that anybody would name, and those of other attributions.
+        goals: for every k, whether the evidence beats the strongest control.
+        fidelity: whether the model's own answers, right or wrong, hang on their evidence.
+        sanity: what must change an explanation, and what must not.
         seconds: wall-clock time.
     """
 
@@ -53,6 +61,10 @@ class Faithfulness:
     controls: dict[str, float]
     stability: Stability | None
     causes: dict[str, Recall] | None
+    rivals: tuple[Rival, ...]
+    goals: tuple[Goal, ...]
+    fidelity: Fidelity
+    sanity: Sanity
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -68,6 +80,10 @@ class Faithfulness:
             "stability": self.stability and asdict(self.stability),
             "causes": self.causes and {name: asdict(recall) for name, recall in self.causes.items()},
             "cause_ks": list(causes.KS),
+            "rivals": [asdict(rival) for rival in self.rivals],
+            "goals": [asdict(goal) for goal in self.goals],
+            "fidelity": asdict(self.fidelity),
+            "sanity": asdict(self.sanity),
             "seconds": self.seconds,
         }
 
@@ -119,8 +135,10 @@ def faithfulness(
     examiner = draw.examiner(model)
     cases, looked_at, unexplained = draw.correct(examiner, questions)
     trials: list[Trial] = []
+    contests: list[Contest] = []
     for case in cases:
         trials.append(examiner.trial(case, ks))
+        contests.append(examiner.contest(case, ks))
         if progress is not None:
             progress(len(trials), len(cases))
     relation = np.array([trial.relation for trial in trials])
@@ -129,6 +147,7 @@ def faithfulness(
         names.direction_name(int(one)): Curves.of([trial for trial in trials if trial.relation == one], ks)
         for one in sorted(set(relation.tolist()), key=lambda one: (-int((relation == one).sum()), one))
     }
+    rivals = rivals_of(contests, ks)
     return Faithfulness(
         looked_at=looked_at,
         correct=len(cases),
@@ -139,6 +158,10 @@ def faithfulness(
         controls=_controls(cases, trials, max(ks), model.dataset.calendar.ticks_per_unit),
         stability=draw.stability(cases),
         causes=draw.causes(examiner),
+        rivals=rivals,
+        goals=goals_of(rivals, ks),
+        fidelity=draw.fidelity(examiner, questions),
+        sanity=draw.sanity(examiner, cases[:ASKED_AGAIN]),
         seconds=perf_counter() - started,
     )
 
@@ -147,7 +170,7 @@ class _Draw:
     """The questions of a split, asked in random order."""
 
     def __init__(self, model: Model, split: Split, seed: int) -> None:
-        self._model, self._rows = model, model.dataset.rows(split)
+        self._model, self._split = model, split
         queries, answer = both_directions(model.dataset.split(split))
         if not len(queries):
             raise InputError(f"the {split} split of {model.dataset.name} holds no facts: there is nothing to ask")
@@ -185,21 +208,58 @@ class _Draw:
         other = copy.copy(forecaster)
         other.seed += 1
         examiner = Examiner(other, self._model.history, self._model.dataset.facts, self._filters)
-        columns = zip(*((case.query.subject, case.query.relation, case.query.time) for case in cases), strict=True)
-        queries = Queries.at(*(torch.cat(column) for column in columns))
+        return Stability.of(cases, self._again(examiner, cases))
+
+    def _again(self, examiner: Examiner, cases: Sequence[Case]) -> list[Case]:
+        """The same questions and answers, asked of another."""
+        queries = Queries(
+            *(torch.cat(column) for column in zip(*(case.query.columns() for case in cases), strict=True))
+        )
         answer = torch.tensor([case.answer for case in cases], device=self._model.device)
-        return Stability.of(cases, list(examiner.cases(queries, answer, pools=False)))
+        return list(examiner.cases(queries, answer, pools=False))
+
+    def fidelity(self, examiner: Examiner, wanted: int) -> Fidelity:
+        """The model's own answers to the first questions, whether they are right or wrong."""
+        rows = torch.from_numpy(self._order[:wanted].copy()).to(self._model.device)
+        queries, truth = self._queries[rows], self._answer[rows]
+        own = examiner.best(queries)
+        named = torch.tensor([place for place, answer in enumerate(own) if answer is not None], device=rows.device)
+        answers = torch.tensor([answer for answer in own if answer is not None], device=rows.device)
+        cases = list(examiner.cases(queries[named], answers, pools=False))
+        changes = [examiner.fidelity(case, FIDELITY_K) for case in cases]
+        return Fidelity.of(FIDELITY_K, changes, (answers == truth[named]).tolist())
+
+    def sanity(self, examiner: Examiner, cases: Sequence[Case]) -> Sanity:
+        """The same answers with shuffled weights, and over a history that lacks one fact of others."""
+        forecaster, other = self._model.forecaster, None
+        if isinstance(forecaster, torch.nn.Module):
+            shuffled = copy.deepcopy(forecaster)
+            drawn = torch.Generator().manual_seed(0)
+            for weight in shuffled.parameters():
+                order = torch.randperm(weight.numel(), generator=drawn).to(weight.device)
+                weight.data = weight.data.flatten()[order].view_as(weight)
+            by_chance = Examiner(shuffled, self._model.history, self._model.dataset.facts, self._filters)
+            pairs = zip(cases, self._again(by_chance, cases), strict=True)
+            other = float(np.mean([overlap(case, again) for case, again in pairs]))
+        harmless = [overlap(case, examiner.harmless(case, place)) for place, case in enumerate(cases)]
+        return Sanity(len(cases), other, float(np.mean(harmless)))
 
     def causes(self, examiner: Examiner) -> dict[str, Recall] | None:
-        """On the embedded world: every question of the split about a caused event that is answered right."""
+        """On the embedded world: every held-out question about a caused event that is answered right."""
         world = world_of(self._model)
         if world is None:
             return None
-        event = self._rows.start + np.arange(len(self._order)) // 2
+        held_out = [part for part in (Split.VALID, Split.TEST) if self._split is Split.TEST or part is self._split]
+        parts = [self._model.dataset.rows(part) for part in held_out]
+        event = np.concatenate([part.start + np.arange(2 * (part.stop - part.start)) // 2 for part in parts])
+        asked_all = [both_directions(self._model.dataset.split(part)) for part in held_out]
+        columns = zip(*(queries.columns() for queries, _ in asked_all), strict=True)
+        queries = Queries(*(torch.cat(column) for column in columns)).to(self._model.device)
+        answer = torch.cat([answers for _, answers in asked_all]).to(self._model.device)
         caused = np.flatnonzero(world.causes.hops[event] > 0)
         rows = torch.from_numpy(caused).to(self._model.device)
         coroner = Coroner(world)
-        asked = examiner.cases(self._queries[rows], self._answer[rows], pools=False)
+        asked = examiner.cases(queries[rows], answer[rows], pools=False)
         found: list[Found] = []
         for row, case in zip(caused.tolist(), asked, strict=True):
             if case.standing.rank == 1:

@@ -12,7 +12,10 @@ from xerte.data.words import counted
 from xerte.types import Split
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from xerte.api.faithfulness import Faithfulness
+    from xerte.evaluation.bootstrap import Interval
 
 
 def faithfulness(
@@ -62,6 +65,7 @@ def faithfulness(
         f"out of {found.looked_at} asked ({found.seconds:.0f} s)"
     )
     _print_curves(found)
+    _print_rivals(found)
     if by_relation:
         _print_relations(found)
     _print_rest(found, chosen.dataset.calendar.unit)
@@ -93,6 +97,39 @@ def _print_curves(found: "Faithfulness") -> None:
     )
 
 
+def _print_rivals(found: "Faithfulness") -> None:
+    ks = found.curves.ks
+    rows = [
+        (rival.name, "control" if rival.control else "attribution", k, *(f"{value:.3f}" for value in numbers))
+        for rival in found.rivals
+        for k, *numbers in zip(ks, rival.fall, rival.difference, *_ends(rival.interval), strict=True)
+    ]
+    print_table(
+        "What others would hide: the fall of the score, and how much further it falls with the evidence hidden",
+        ("chosen by", "", "k", "fall", "evidence more", "from", "to"),
+        rows,
+        left=2,
+    )
+    for goal in found.goals:
+        low, high = goal.interval.low, goal.interval.high
+        print_text(
+            f"k = {goal.k}: evidence {'beats' if goal.met else 'does not surely beat'} the strongest control "
+            f"({goal.strongest}): {goal.difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+        )
+    one, sane = found.fidelity, found.sanity
+    print_text(
+        f"own answers ({one.questions} questions, {one.wrong} answered wrong), {one.k} facts: {one.plus:.0%} change "
+        f"with them hidden, {one.minus:.0%} with nothing else left; characterization {one.characterization:.2f} "
+        f"[{one.characterization_interval.low:.2f}, {one.characterization_interval.high:.2f}]"
+    )
+    chance = "" if sane.random_weights is None else f"{sane.random_weights:.0f} % with shuffled weights, "
+    print_text(f"5 heaviest facts in common: {chance}{sane.harmless:.0f} % after a harmless change")
+
+
+def _ends(intervals: "Sequence[Interval]") -> tuple[list[float], list[float]]:
+    return [one.low for one in intervals], [one.high for one in intervals]
+
+
 def _print_relations(found: "Faithfulness") -> None:
     rows = [
         (
@@ -122,10 +159,23 @@ def _print_rest(found: "Faithfulness", unit: str) -> None:
     if found.causes:
         print_table(
             "Correctly forecast events whose causes are known: percent of the causes among the k heaviest facts",
-            ("group", "questions", "k = 1", "k = 3", "k = 5", "all by 5", "decoy first", "named", "unnamed"),
+            (
+                "group",
+                "questions",
+                "k = 1",
+                "k = 3",
+                "k = 5",
+                "from",
+                "to",
+                "all by 5",
+                "decoy first",
+                "named",
+                "unnamed",
+            ),
             [
                 (
-                    *(name, one.questions, *one.recall, one.all_found[-1], one.decoy_first),
+                    *(name, one.questions, *one.recall, one.recall_interval[-1].low, one.recall_interval[-1].high),
+                    *(one.all_found[-1], one.decoy_first),
                     *(_three(fall) for fall in (one.named_fall, one.unnamed_fall)),
                 )
                 for name, one in found.causes.items()

@@ -6,11 +6,14 @@ from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from xerte.data.world import World
 from xerte.data.world.rules import DECOYS, RELATION_ID, RULES
+from xerte.evaluation.bootstrap import Floats, Interval, resampled_means
 
 KS = (1, 3, 5)
+RESAMPLES, LEVEL = 1000, 0.95
 _DECOY_OF = {RELATION_ID[cause]: RELATION_ID[decoy] for cause, decoy in DECOYS.items()}
 
 
@@ -57,6 +60,7 @@ class Recall:
     Attributes:
         questions: correctly forecast questions about caused events.
         recall: percent of an event's causes among the first k facts of evidence, for every k of `KS`.
+        recall_interval: of each, events being resampled.
         all_found: percent of the events with all causes among the first k.
         decoy_first, decoy_above: percent where the heaviest fact is a decoy, and where one stands before every cause.
         blamed: percent by what the heaviest fact is.
@@ -67,6 +71,7 @@ class Recall:
 
     questions: int
     recall: tuple[float, ...]
+    recall_interval: tuple[Interval, ...]
     all_found: tuple[float, ...]
     decoy_first: float
     decoy_above: float
@@ -77,11 +82,12 @@ class Recall:
     @staticmethod
     def of(found: Sequence[Found]) -> "Recall":
         """The means of some."""
-        table = np.array([one.recall for one in found])
+        table, events = np.array([one.recall for one in found]), np.array([one.event for one in found])
         blamed = {kind.value: _percent([one.blamed is kind for one in found]) for kind in Blamed}
         return Recall(
             questions=len(found),
             recall=tuple((100 * table.mean(0)).tolist()),
+            recall_interval=tuple(_interval(100 * column, events) for column in table.T),
             all_found=tuple((100 * (table == 1).mean(0)).tolist()),
             decoy_first=blamed[Blamed.DECOY.value],
             decoy_above=_percent([one.decoy_above for one in found]),
@@ -89,6 +95,10 @@ class Recall:
             named_fall=_mean([fall for one in found for fall in one.named_fall]),
             unnamed_fall=_mean([fall for one in found for fall in one.unnamed_fall]),
         )
+
+
+def _interval(values: Floats, events: npt.NDArray[np.int64]) -> Interval:
+    return Interval.of(resampled_means(values, events, RESAMPLES, 0), LEVEL)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -11,7 +11,7 @@ finds instead. Nothing of the first forecast is used but the names of the facts.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -23,13 +23,18 @@ from xerte.data.facts import Facts
 from xerte.evaluation.filters import Filters
 from xerte.evaluation.ranks import rank
 from xerte.explanation.controls import Place, matched, places
+from xerte.explanation.rivals import GRADIENT, LEAVE_ONE_OUT, RANDOM, at_random, gradient, latest
 from xerte.forecaster import Forecaster, Queries, Scores, ask
 from xerte.graph.evidence import Evidence, evidence
 from xerte.graph.index import TemporalIndex
+from xerte.graph.inference_graph import InferenceGraph
 from xerte.types import FilterType, TieType
 
 KS = (1, 2, 3, 5, 10)
 BATCH = 64
+EVIDENCE = "evidence"
+LEFT_OUT = 12
+"""Leave-one-out asks without each of so many of the heaviest facts."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -64,6 +69,8 @@ class Case:
         facts: its evidence, heaviest first.
         shares: of the answer's score.
         pool: where the graph holds which fact; empty unless asked for.
+        rivals: the facts that others would name, by who they are; likewise.
+        entities: everybody in the graph; likewise.
     """
 
     query: Queries
@@ -72,6 +79,8 @@ class Case:
     facts: tuple[int, ...]
     shares: tuple[float, ...]
     pool: dict[int, Place]
+    rivals: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    entities: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,19 @@ class Trial:
     apart: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Contest:
+    """What became of one answer when each of several hid its k facts.
+
+    Attributes:
+        before: over the whole history.
+        hidden: [k, 2] by who chose, score and rank.
+    """
+
+    before: Standing
+    hidden: dict[str, Floats]
+
+
 class Examiner:
     """Asks a forecaster again over changed histories.
 
@@ -123,8 +145,64 @@ class Examiner:
             assert graph is not None
             here = places(graph) if pools else [{} for _ in standings]
             for row, (entity, standing) in enumerate(zip(goal.tolist(), standings, strict=True)):
-                found = evidence(graph, row, entity)
-                yield Case(batch[row : row + 1], entity, standing, *_listed(found), here[row])
+                found, query = _listed(evidence(graph, row, entity)), batch[row : row + 1]
+                rivals = self._rivals(graph, row, query, entity, found[0]) if pools else {}
+                everybody = _entities(graph, row) if pools else frozenset()
+                yield Case(query, entity, standing, *found, here[row], rivals, everybody)
+
+    def _rivals(
+        self, graph: InferenceGraph, row: int, query: Queries, answer: int, facts: tuple[int, ...]
+    ) -> dict[str, tuple[int, ...]]:
+        most, seed = KS[-1], hash((answer, *(int(column) for column in query.columns()))) & 0xFFFFFFFF
+        return latest(self._history, query, answer, most) | {
+            RANDOM: at_random(facts, most, seed),
+            GRADIENT: gradient(graph, row, answer, most),
+        }
+
+    def contest(self, case: Case, ks: Sequence[int] = KS) -> "Contest":
+        """Hides what the evidence and each of its rivals name, for every k."""
+        alone = {fact: case.standing.score - self.changed(case, [fact]).score for fact in case.facts[:LEFT_OUT]}
+        order = sorted(alone, key=lambda fact: -alone[fact])
+        named = {EVIDENCE: case.facts} | case.rivals | {LEAVE_ONE_OUT: (*order, *case.facts[LEFT_OUT:])}
+        known: dict[frozenset[int], Floats] = {}
+
+        def hidden(facts: tuple[int, ...]) -> Floats:
+            key = frozenset(facts)
+            if key not in known:
+                known[key] = np.array(astuple(self.changed(case, facts)))
+            return known[key]
+
+        return Contest(
+            case.standing, {name: np.stack([hidden(facts[:k]) for k in ks]) for name, facts in named.items()}
+        )
+
+    def best(self, queries: Queries, history: TemporalIndex | None = None) -> list[int | None]:
+        """The model's own answers; None where it reaches nobody."""
+        scores = self._ask(history or self._history, queries)
+        value = scores.scores.double().masked_fill(~scores.reached, -torch.inf)
+        found = zip(value.argmax(1).tolist(), scores.reached.any(1).tolist(), strict=True)
+        return [answer if some else None for answer, some in found]
+
+    def fidelity(self, case: Case, k: int) -> tuple[bool, bool]:
+        """Whether the model's own answer changes with its k heaviest facts hidden, and with nothing else left."""
+        rows = case.facts[:k]
+        hidden, kept = (self._changed_history(rows, keep) for keep in (False, True))
+        return self.best(case.query, hidden) != [case.answer], self.best(case.query, kept) != [case.answer]
+
+    def harmless(self, case: Case, seed: int) -> "Case":
+        """The same question over a history that lacks one fact between two who are nowhere near its graph."""
+        drawn = np.random.default_rng(seed).integers(len(self._facts), size=500)
+        far = (
+            int(fact)
+            for fact in drawn
+            if int(self._facts.subject[fact]) not in case.entities
+            and int(self._facts.object[fact]) not in case.entities
+        )
+        fact = next(far, None)
+        history = self._history if fact is None else self._changed_history([fact], False)
+        other = Examiner(self._forecaster, history, self._facts, self._filters)
+        goal = torch.tensor([case.answer], device=case.query.subject.device)
+        return next(other.cases(case.query, goal, pools=False))
 
     def trial(self, case: Case, ks: Sequence[int] = KS) -> Trial:
         """Hides the evidence, keeps only the evidence, and does the same to the controls, for every k."""
@@ -158,13 +236,15 @@ class Examiner:
 
     def changed(self, case: Case, facts: Sequence[int], keep: bool = False) -> Standing:
         """How the answer stands with these facts hidden, or with all others hidden."""
-        rows, index = self._facts[np.array(facts, np.int64)], self._history
-        if keep:
-            history = TemporalIndex.build(rows, index.num_entities, index.num_relations, index.device)
-        else:
-            history = index.with_facts(hidden=rows)
+        history = self._changed_history(facts, keep)
         goal = torch.tensor([case.answer], device=case.query.subject.device)
         return self._standings(self._ask(history, case.query), case.query, goal)[0]
+
+    def _changed_history(self, facts: Sequence[int], keep: bool) -> TemporalIndex:
+        rows, index = self._facts[np.array(facts, np.int64)], self._history
+        if keep:
+            return TemporalIndex.build(rows, index.num_entities, index.num_relations, index.device)
+        return index.with_facts(hidden=rows)
 
     def _ask(self, history: TemporalIndex, queries: Queries) -> Scores:
         return ask(self._forecaster, history, queries)
@@ -179,3 +259,11 @@ class Examiner:
 
 def _listed(found: Evidence) -> tuple[tuple[int, ...], tuple[float, ...]]:
     return tuple(found.fact.tolist()), tuple(found.weight.tolist())
+
+
+def _entities(graph: InferenceGraph, query: int) -> frozenset[int]:
+    """Everybody whom a question's graph holds or looked at."""
+    found = graph.nodes.entity[graph.nodes.query == query].tolist()
+    for step in graph.steps:
+        found += step.entity[graph.nodes.query.index_select(0, step.source) == query].tolist()
+    return frozenset(found)

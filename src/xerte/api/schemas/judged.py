@@ -64,6 +64,14 @@ class Faithfulness(Body):
     causes: dict[str, Any] | None
     """On the embedded world, by group."""
     cause_ks: list[int]
+    rivals: list[dict[str, Any]]
+    """What hiding other facts costs: those that anybody would name, and those of other attributions."""
+    goals: list[dict[str, Any]]
+    """For every k, whether the evidence beats the strongest control."""
+    fidelity: dict[str, Any]
+    """Whether the model's own answers, right or wrong, hang on their evidence."""
+    sanity: dict[str, Any]
+    """What must change an explanation, and what must not."""
     seconds: float
 
 

@@ -1,0 +1,69 @@
+"""What else could be hidden: facts that anybody would name, and the facts that other attributions name.
+
+Controls need no model: the k latest facts between subject and answer (filled up with the latest of the subject), the k
+latest of the subject, k facts of the evidence at random. Attributions are rivals: leave-one-out asks without each fact;
+the gradient follows.
+
+With a_v the attention after the last step and α an edge's attention, all weights being divided by their sum at the end,
+
+    ∂ log a(answer) / ∂ log α_uv = share of the answer's score through (u, v) − share of all attention through (u, v),
+
+so that the gradient times the input is the share of evidence minus what any answer would have it for.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xerte.forecaster import Queries
+from xerte.graph.evidence import edge_shares, origins
+from xerte.graph.index import TemporalIndex
+from xerte.graph.inference_graph import InferenceGraph
+from xerte.segment import segment_sum
+
+BETWEEN, SUBJECT, RANDOM = "latest between the two", "latest of the subject", "random evidence"
+GRADIENT, LEAVE_ONE_OUT = "gradient", "leave one out"
+CONTROLS = (BETWEEN, SUBJECT, RANDOM)
+ATTRIBUTIONS = (GRADIENT, LEAVE_ONE_OUT)
+
+
+def latest(history: TemporalIndex, query: Queries, answer: int, most: int) -> dict[str, tuple[int, ...]]:
+    """The latest facts of the subject, and those with the answer first; both as many, where there are as many."""
+    start, stop = (int(end) for end in history.prior(query.subject, query.known_before))
+    edges = history.edges(torch.arange(stop - 1, start - 1, -1, device=query.subject.device))
+    mine = list(dict.fromkeys(edges.fact.tolist()))
+    between = list(dict.fromkeys(edges.fact[edges.object == answer].tolist()))[:most]
+    filled = [*between, *(fact for fact in mine[: 2 * most] if fact not in between)]
+    return {BETWEEN: tuple(filled[:most]), SUBJECT: tuple(mine[:most])}
+
+
+def at_random(evidence: tuple[int, ...], most: int, seed: int) -> tuple[int, ...]:
+    """Some facts of the evidence, whatever their shares; the same for the same seed."""
+    order = np.random.default_rng(seed).permutation(len(evidence))[:most]
+    return tuple(evidence[place] for place in order.tolist())
+
+
+def slopes(graph: InferenceGraph, query: int, answer: int) -> tuple[Tensor, Tensor]:
+    """(facts, ∂ log a(answer) / ∂ log α of each), an α being made larger wherever its fact is used."""
+    rise = torch.cat(edge_shares(graph, query, answer)) - torch.cat(_all_shares(graph, query))
+    facts, place = torch.unique(torch.cat([step.fact for step in graph.steps]), return_inverse=True)
+    total = segment_sum(rise, place, len(facts))
+    return facts[facts >= 0], total[facts >= 0]
+
+
+def gradient(graph: InferenceGraph, query: int, answer: int, most: int) -> tuple[int, ...]:
+    """The facts with which the answer's logarithm rises, steepest first."""
+    facts, slope = slopes(graph, query, answer)
+    order = torch.argsort(slope, descending=True, stable=True)[:most]
+    return tuple(facts[order][slope[order] > 0].tolist())
+
+
+def _all_shares(graph: InferenceGraph, query: int) -> list[Tensor]:
+    """For every step and edge, the share of all attention that ran through it, whatever the answer."""
+    share = torch.where(graph.nodes.query == query, graph.node_attention[-1], 0).double()
+    share = share / share.sum().clamp(min=torch.finfo(share.dtype).tiny)
+    brought: list[Tensor] = []
+    for step, part in zip(reversed(graph.steps), reversed(origins(graph)), strict=True):
+        brought.append(share.index_select(0, step.target.clamp(min=0)) * part)
+        share = segment_sum(brought[-1], step.source, len(graph.nodes))
+    return brought[::-1]
