@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test check web viewer coverage docs site notebooks bench kill-test gpu-test clean
+.PHONY: help demo test fuzz check web viewer coverage docs site notebooks bench kill-test gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -54,6 +54,11 @@ $(VIEWER): $(wildcard web/src/*) web/package.json web/vite.config.js | $(VENV)/r
 
 test: check web viewer $(VENV)/kernels ## everything that guards main
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+FUZZ_SECONDS ?= 120
+FUZZ_SEED ?= 0
+fuzz: $(VENV)/ready ## hostile inputs for minutes; fails where one makes more than a sentence
+	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 
 coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation fall below 95 %
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered

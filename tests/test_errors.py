@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from xerte.cli.hints import sentence
-from xerte.errors import DatasetError, InputError, UnknownNameError
+from xerte.errors import DatasetError, InputError, UnknownNameError, escaped
 
 SOURCES = Path(__file__).parents[1] / "src" / "xerte"
 
@@ -38,3 +38,14 @@ def test_no_error_below_the_interfaces_names_a_command_or_an_option() -> None:
     raised = re.compile(r"(?:Error|damaged)\((?:[^()]|\([^()]*\))*(?:`xerte |\s--[a-z])")
     rooms = [path for path in SOURCES.rglob("*.py") if path.relative_to(SOURCES).parts[0] not in ("cli", "bench")]
     assert [str(path.relative_to(SOURCES)) for path in rooms if raised.search(path.read_text("utf-8"))] == []
+
+
+def test_what_steers_a_terminal_is_written_out() -> None:
+    assert escaped("a\x1b[31m\u202eb\ud800\x9b\n\tü👩\u200d🚀") == "a\\x1b[31m\\u202eb\\ud800\\x9b\n\tü👩\u200d🚀"
+
+
+def test_a_message_is_one_short_line() -> None:
+    text = sentence(InputError("start " + "\x1b" * 10_000 + "\nend", hint="do this"))
+    assert len(f"xerte: {text}") <= 300
+    assert text.startswith("start \\x1b")
+    assert text.endswith("end: do this")

@@ -1,5 +1,7 @@
 """Files appear whole or not at all, and a wrong one is a sentence."""
 
+import csv
+import io
 import json
 import os
 import socket
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from xerte.errors import InputError
-from xerte.files import read_json, replacing, write_json, write_text
+from xerte.files import cells, read_json, replacing, write_json, write_text
 
 FORMAT = "xerte letter 1"
 
@@ -195,3 +197,11 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path: Path) -> 
         read(tmp_path / "letter.json")
     with pytest.raises(InputError, match=r"none\.json cannot be read: No such file or directory$"):
         read(tmp_path / "none.json")
+
+
+def test_cells_are_safe_where_they_are_read() -> None:
+    row = ["=1+1", "+x", "-5", "@a", "a\rb", 'c"d', "e,f", "g", -1.5, True]
+    assert cells(row) == '\'=1+1,\'+x,\'-5,\'@a,"a\rb","c""d","e,f",g,-1.5,True\n'
+    assert cells(["=1", "a,b"], "\t", neutral=False) == "=1\ta,b\n"
+    (parsed,) = csv.reader(io.StringIO(cells(row, neutral=False), newline=""))
+    assert parsed == [str(value) for value in row]

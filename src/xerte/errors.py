@@ -12,9 +12,16 @@ An error is (code, message, hint). Programs read the code, people the message an
 interfaces names a command or an option: `cli` puts its own hint in the place of ours, by the code.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Self
 
+LONGEST_MESSAGE = 300
+"""Letters of a message on one line."""
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_MOST = 2000
 _LONGEST = 100
 """A name in a message is cut after so many letters."""
 
@@ -32,6 +39,8 @@ class XerteError(Exception):
     code = "error"
 
     def __init__(self, message: str, *, hint: str = "", code: str = "", **about: str) -> None:
+        # what a message quotes may be as long as a file: memory and logs are spared here, for people `one_line` cuts
+        message, hint = _cut(message, _MOST), _cut(hint, _MOST)
         super().__init__(message)
         self.message, self.hint, self.about = message, hint, about
         if code:
@@ -97,3 +106,24 @@ def shown(name: str) -> str:
     """A name as a message may hold it: on one line, and not for ever."""
     plain = "".join(letter if letter.isprintable() else "�" for letter in name[: _LONGEST + 1])
     return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"
+
+
+def escaped(text: str) -> str:
+    r"""A text that is safe where it is read: what steers a terminal or turns the order of letters is written out.
+
+    Control characters, marks of direction, line separators and half surrogates become \x1b or \u202e; tabs and ends of
+    line stay.
+    """
+    return _UNSAFE.sub(lambda sign: ascii(sign[0])[1:-1], text)
+
+
+def one_line(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """A text on one line of at most so many letters, safe where it is read; of a longer one the middle is left out."""
+    return _cut(escaped(text.replace("\n", " ").replace("\t", " ")), most)
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    head = most * 2 // 3
+    return f"{text[:head]} … {text[len(text) - (most - head - 3) :]}"

@@ -2,7 +2,7 @@
 
 import errno
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,6 +38,41 @@ def replacing(path: Path) -> Iterator[Path]:
         missing = isinstance(error, NotADirectoryError) and not inside
         reason = f"{error.filename} is not a folder" if missing else error.strerror or error
         raise InputError(f"{path} cannot be written: {reason}") from None
+
+
+def refuse_to_overwrite(path: Path, inputs: Sequence[Path], force: bool) -> None:
+    """Make sure that writing this file destroys nothing: no file that is read, and no other unless forced.
+
+    Raises:
+        InputError: it would.
+    """
+    try:
+        if any(path.resolve() == one.resolve() or (path.exists() and path.samefile(one)) for one in inputs):
+            raise InputError(f"{path} is read by this command", hint="choose another file to write")
+        if path.is_file() and path.stat().st_size and not force:
+            raise InputError(f"{path} exists already", hint="choose another file, or force it", code="file_exists")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+
+def cells(row: Sequence[object], delimiter: str = ",", neutral: bool = True) -> str:
+    """A line of CSV or TSV.
+
+    Args:
+        row: its cells; only texts are quoted or neutralised.
+        delimiter: between them.
+        neutral: whether a text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
+    return delimiter.join(_cell(value, delimiter, neutral) for value in row) + "\n"
+
+
+def _cell(value: object, delimiter: str, neutral: bool) -> str:
+    if not isinstance(value, str):
+        return str(value)
+    text = f"'{value}" if neutral and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    if any(sign in text for sign in (delimiter, '"', "\r", "\n")):
+        text = '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def write_bytes(path: Path, content: bytes) -> None:

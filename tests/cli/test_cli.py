@@ -279,7 +279,7 @@ def test_forecast_says_what_one_should_know(mine: str) -> None:
         (("?", "visits", "2024-01-10"), "a question has '?' for either"),
         (("Ann", "visits"), "give either SUBJECT RELATION TIME"),
         (("Ann", "visits", "2024-01-10", "--model", "recurrance"), "did you mean recurrence?"),
-        (("Ann", "visits", "2024-01-10", "--model", "gpt"), "known are xerte, recurrence, oracle, transe"),
+        (("Ann", "visits", "2024-01-10", "--model", "gpt"), "known are xerte, best, recurrence, oracle, transe"),
         (("Ann", "visits", "2024-01-10", "--model", "oracle"), "the oracle knows the rules of the embedded world only"),
         (("Ann", "visits", "2024-01-10", "--out", "a.csv"), "--out belongs to --queries"),
     ],
@@ -314,8 +314,26 @@ def test_many_questions_to_a_table(mine: str, tmp_path: Path, suffix: str) -> No
     ]
     assert rows[2]["notes"].startswith("no prior facts")
     assert "3 questions, 2 answers" in ok(
-        "forecast", mine, "--queries", tmp_path / "questions.csv", "--out", out, "--top", "1"
+        "forecast", mine, "--queries", tmp_path / "questions.csv", "--out", out, "--top", "1", "--force"
     )
+
+
+def test_no_file_is_overwritten(mine: str, tmp_path: Path) -> None:
+    asked = tmp_path / "q.csv"
+    asked.write_text(QUESTIONS)
+    (tmp_path / "old.csv").write_text("mine")
+    assert "is read by this command" in mistake("forecast", mine, "--queries", asked, "--out", asked, "--force")
+    assert "overwrite it with --force" in mistake("forecast", mine, "--queries", asked, "--out", tmp_path / "old.csv")
+    assert (asked.read_text(), (tmp_path / "old.csv").read_text()) == (QUESTIONS, "mine")
+
+
+def test_a_file_of_questions_is_no_pattern(mine: str, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    for name, who in (("q1.parquet", "Bob"), ("q[1].parquet", "Ann")):
+        table = f"select '{who}' as subject, 'visits' as relation, date '2024-01-10' as time"
+        duckdb.connect().execute(f"copy ({table}) to '{tmp_path / name}'")
+    (answer,) = ok_json("forecast", mine, "--queries", tmp_path / "q[1].parquet")
+    assert answer["query"]["subject"] == "Ann"
 
 
 def test_many_questions_to_parquet_and_back(mine: str, tmp_path: Path) -> None:
@@ -360,15 +378,15 @@ def test_many_questions_on_the_screen(mine: str, tmp_path: Path) -> None:
             "subject,relation,time\nAnn,visits,2024-01-10\nAnne,visits,2024-01-10\n",
             "question 2: no entity is called Anne: did you",
         ),
-        ("q.csv", "subject,relation\nAnn,visits\n", "has no column time"),
+        ("q.csv", "subject,relation\nAnn,visits\n", "has no column 'time'"),
         ("q.csv", "subject,relation,time\nAnn,visits,\n", "line 2: no time is given"),
         ("q.csv", "subject,relation,time,object\nAnn,visits,2024-01-10,Oman\n", "line 2: a question has '?'"),
         ("q.csv", "subject,relation,time\n", "holds no questions"),
-        ("q.jsonl", "[1]\n", "line 1: not a JSON object"),
-        ("q.jsonl", "{\n", "cannot be read as JSON lines"),
-        ("q.parquet", "nonsense", "cannot be read as Parquet"),
-        ("q.csv.gz", "nonsense", "cannot be read as CSV"),
-        ("q.txt", "nonsense", "choose a name that ends in"),
+        ("q.jsonl", "[1]\n", "line 1, column row: not a JSON object"),
+        ("q.jsonl", "{\n", "line 1, column row: not valid JSON"),
+        ("q.parquet", "nonsense", "q.parquet cannot be read"),
+        ("q.csv.gz", "nonsense", "it is not gzip"),
+        ("q.txt", "nonsense", "has no column 'relation'"),
     ],
 )
 def test_bad_questions(mine: str, tmp_path: Path, name: str, content: str, sentence: str) -> None:
@@ -379,7 +397,7 @@ def test_bad_questions(mine: str, tmp_path: Path, name: str, content: str, sente
 def test_answers_that_cannot_be_written_leave_nothing_behind(mine: str, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text(QUESTIONS)
     before = sorted(tmp_path.iterdir())
-    assert "there is no file" in mistake("forecast", mine, "--queries", tmp_path / "none.csv")
+    assert "does not exist" in mistake("forecast", mine, "--queries", tmp_path / "none.csv")
     assert "choose a name" in mistake("forecast", mine, "--queries", tmp_path / "q.csv", "--out", tmp_path / "a.xlsx")
     assert sorted(tmp_path.iterdir()) == before
 

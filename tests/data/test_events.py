@@ -258,7 +258,7 @@ def test_rejects_overwrite_nothing(tmp_path: Path) -> None:
     path, mine = write(tmp_path / "e.csv", content), write(tmp_path / "mine.csv", "mine")
     (tmp_path / "link.csv").symlink_to(path)
     for target in (path, tmp_path / "link.csv"):
-        with pytest.raises(InputError, match="is read by this import"):
+        with pytest.raises(InputError, match="is read by this command"):
             read_events(path, bad_rows="skip", rejects=target, force=True)
     with pytest.raises(InputError, match="exists already: choose another file"):
         read_events(path, bad_rows="skip", rejects=mine)

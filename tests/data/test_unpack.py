@@ -7,6 +7,7 @@ import lzma
 import os
 import random
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -119,3 +120,19 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
         read_events(tmp_path / "e.csv")
     with pytest.raises(InputError, match=r"does not exist|cannot be read"):
         read_events("a\0b.csv")
+
+
+def test_a_file_of_open_quotes_takes_no_longer_than_its_size(tmp_path: Path) -> None:
+    """Every line opens a quote that nobody closes: each was once searched for down to the end of the file."""
+    seconds = []
+    for lines in (20_000, 80_000):
+        began = time.process_time()
+        with pytest.raises(InputError, match="line 2, column subject: broken quotes"):
+            read(tmp_path, HEADER + '"a\n' * (2 * lines + 1))
+        seconds.append(time.process_time() - began)
+    assert seconds[1] < 8 * max(seconds[0], 0.2)
+
+
+def test_too_many_columns_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has more than 10,000 columns"):
+        read(tmp_path, ",".join(map(str, range(10_001))) + "\n1\n")

@@ -1,17 +1,17 @@
 """Files of questions in, files of answers out."""
 
-import csv
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 
 from xerte.api.forecast import Forecast, Question
+from xerte.data.lines import read_rows
 from xerte.errors import InputError
-from xerte.files import replacing
+from xerte.files import cells, replacing
 
 COLUMNS = ("subject", "relation", "time")
 ANSWER_COLUMNS = (
@@ -20,27 +20,22 @@ ANSWER_COLUMNS = (
 
 
 def read_questions(path: Path) -> list[Question]:
-    """The questions in a CSV, TSV, JSON lines or Parquet file (the first three gzipped, too).
+    """The questions in a table of any format that events may have.
 
     Columns: subject, relation, time and maybe object. "?" or nothing stands for what is asked.
 
     Raises:
         InputError: the file cannot be read, or a row is not a question; file and line are named.
     """
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
     questions = []
-    try:
-        for line, row in _rows(path):
-            missing = [column for column in COLUMNS[1:] if not row.get(column)]
-            if missing:
-                raise InputError(f"{path}, line {line}: no {missing[0]} is given (needed: {', '.join(COLUMNS)})")
-            try:
-                questions.append(Question.of(row))
-            except InputError as error:
-                raise error.at(f"{path}, line {line}") from None
-    except (UnicodeDecodeError, csv.Error, OSError, EOFError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} cannot be read as {_kind(path)}: {error}") from None
+    for line, row in read_rows(path, COLUMNS[1:], (COLUMNS[0], "object")):
+        missing = [column for column in COLUMNS[1:] if not row.get(column)]
+        if missing:
+            raise InputError(f"{path}, line {line}: no {missing[0]} is given (needed: {', '.join(COLUMNS)})")
+        try:
+            questions.append(Question.of(row))
+        except InputError as error:
+            raise error.at(f"{path}, line {line}") from None
     if not questions:
         raise InputError(f"{path} holds no questions: give columns {', '.join(COLUMNS)} and at least one row")
     return questions
@@ -48,18 +43,21 @@ def read_questions(path: Path) -> list[Question]:
 
 def read_names(path: Path) -> list[str]:
     """One name per line; empty lines do not count."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} cannot be read as a list of names: it is not a regular file")
     try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
         raise InputError(f"{path} cannot be read as a list of names: {error}") from None
-    return [line for line in lines if line.strip()]
+    return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
-def write_answers(path: Path, forecasts: Sequence[Forecast]) -> None:
+def write_answers(path: Path, forecasts: Sequence[Forecast], neutral: bool = True) -> None:
     """Writes answers as Parquet, CSV, TSV or JSON lines, by suffix; the file appears whole or not at all.
 
     Parquet, CSV and TSV hold one row per answer (a question without answers keeps one row, with an empty entity);
-    JSON lines one forecast per line, as `xerte forecast --json` prints it.
+    JSON lines one forecast per line, as `xerte forecast --json` prints it. In CSV and TSV a name that a spreadsheet
+    would take for a formula (= + - @) gets an apostrophe before it, unless `neutral` is false.
     """
     kind = _kind(path)
     with replacing(path) as new:
@@ -67,7 +65,7 @@ def write_answers(path: Path, forecasts: Sequence[Forecast]) -> None:
             _write_parquet(new, list(_answer_rows(forecasts)))
         else:
             with _open(new, "wt", packed=path.suffix == ".gz") as file:
-                _write_text(file, kind, forecasts)
+                _write_text(file, kind, forecasts, neutral)
 
 
 def _kind(path: Path) -> str:
@@ -84,45 +82,6 @@ def _open(path: Path, mode: str, packed: bool) -> IO[Any]:
     return path.open(mode.replace("t", ""), encoding="utf-8", newline="")
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """(line, row) with every value as text."""
-    kind = _kind(path)
-    if kind == "Parquet":
-        yield from enumerate(_read_parquet(path), 1)
-        return
-    with _open(path, "rt", packed=path.suffix == ".gz") as file:
-        if kind == "JSON lines":
-            for line, text in enumerate(file, 1):
-                if text.strip():
-                    row = json.loads(text)
-                    if not isinstance(row, dict):
-                        raise InputError(f"{path}, line {line}: not a JSON object with {', '.join(COLUMNS)}")
-                    yield line, _texts(row)
-            return
-        reader = csv.DictReader(file, delimiter="\t" if kind == "TSV" else ",", strict=True)
-        absent = [column for column in COLUMNS[1:] if column not in (reader.fieldnames or ())]
-        if absent:
-            raise InputError(f"{path} has no column {absent[0]}: its first line must name {', '.join(COLUMNS)}")
-        for row in reader:
-            yield reader.line_num, _texts(row)
-
-
-def _texts(row: Mapping[Any, Any]) -> dict[str, str]:
-    return {str(key): str(value) for key, value in row.items() if value is not None}
-
-
-def _read_parquet(path: Path) -> Iterator[Mapping[str, str]]:
-    import duckdb
-
-    try:
-        relation = duckdb.connect().read_parquet(str(path))
-        names, rows = relation.columns, relation.fetchall()
-    except duckdb.Error as error:
-        raise InputError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
-    for row in rows:
-        yield _texts(dict(zip(names, row, strict=True)))
-
-
 def _answer_rows(forecasts: Sequence[Forecast]) -> Iterator[tuple[Any, ...]]:
     for count, forecast in enumerate(forecasts, 1):
         asked = forecast.question
@@ -134,13 +93,12 @@ def _answer_rows(forecasts: Sequence[Forecast]) -> Iterator[tuple[Any, ...]]:
             yield (*head, 0, "", 0.0, False, notes)
 
 
-def _write_text(file: IO[str], kind: str, forecasts: Sequence[Forecast]) -> None:
+def _write_text(file: IO[str], kind: str, forecasts: Sequence[Forecast], neutral: bool) -> None:
     if kind == "JSON lines":
         file.writelines(json.dumps(forecast.to_json(), ensure_ascii=False) + "\n" for forecast in forecasts)
         return
-    writer = csv.writer(file, delimiter="\t" if kind == "TSV" else ",", lineterminator="\n")
-    writer.writerow(ANSWER_COLUMNS)
-    writer.writerows(_answer_rows(forecasts))
+    delimiter = "\t" if kind == "TSV" else ","
+    file.writelines(cells(row, delimiter, neutral) for row in (ANSWER_COLUMNS, *_answer_rows(forecasts)))
 
 
 def _write_parquet(path: Path, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -1,6 +1,8 @@
 """The command `xerte`: thin over `xerte.api`. torch, duckdb and rich are imported by the commands that need them."""
 
+import io
 import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +22,10 @@ from xerte.cli.model import model
 from xerte.cli.serve import serve, token
 from xerte.cli.survey import survey
 from xerte.cli.train import train
-from xerte.errors import XerteError
+from xerte.errors import XerteError, one_line
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""Of click, which newer versions of typer bring along."""
 
 
 class Commands(TyperGroup):
@@ -38,8 +43,23 @@ class Commands(TyperGroup):
         except OSError as error:  # a place that cannot be read or written is the user's to choose anew
             if error.filename is None:
                 raise
-            typer.echo(f"xerte: {error.filename} cannot be used: {error.strerror}", err=True)
+            typer.echo(one_line(f"xerte: {error.filename} cannot be used: {error.strerror}"), err=True)
             raise typer.Exit(2) from None
+        except _UsageError as error:
+            raise _short(error) from None
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Reads the arguments that stand before the command."""
+        try:
+            return super().make_context(*args, **options)
+        except _UsageError as error:
+            raise _short(error) from None
+
+
+def _short(error: Exception) -> Exception:
+    """The same complaint about arguments, which may quote what was typed, on one line."""
+    error.message = one_line(str(getattr(error, "message", error)), most=200)  # type: ignore[attr-defined]
+    return error
 
 
 app = typer.Typer(
@@ -100,6 +120,9 @@ def main() -> None:
     lie in huge pages. The settings
     count when torch is loaded, so they are made here, before any command does that.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows few letters is no reason to stop
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     app()

@@ -10,6 +10,7 @@ from xerte.cli.output import AsJson, print_json, print_text, progress
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking
 from xerte.data.words import counted
 from xerte.errors import InputError
+from xerte.files import refuse_to_overwrite
 
 
 def forecast(
@@ -25,6 +26,10 @@ def forecast(
         Path | None, typer.Option(help="Many questions: columns subject, relation, time, object.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where their answers go: .parquet, .csv, .tsv or .jsonl.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file named by --out.")] = False,
+    raw_cells: Annotated[
+        bool, typer.Option("--raw-cells", help="CSV, TSV: no ' before names that begin like a formula (= + - @).")
+    ] = False,
     without: Without = None,
     given: Given = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
@@ -66,12 +71,14 @@ def forecast(
         return
     if without or given:
         raise InputError("--without and --given belong to one question: give SUBJECT RELATION TIME [OBJECT]")
+    if out is not None:
+        refuse_to_overwrite(out, [queries, *([among] if among else [])], force)
     questions = read_questions(queries)
     chosen, choice = open_model(dataset, model, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report)
     if out is not None:
-        write_answers(out, forecasts)
+        write_answers(out, forecasts, neutral=not raw_cells)
         answers = sum(len(one.answers) for one in forecasts)
         if as_json:
             print_json({"questions": len(forecasts), "answers": answers, "out": str(out)})

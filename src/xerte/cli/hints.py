@@ -1,6 +1,6 @@
 """What to type after an error: the command line's hints, by the error's code."""
 
-from xerte.errors import XerteError
+from xerte.errors import LONGEST_MESSAGE, XerteError, one_line
 
 _HINTS = {
     "broken_download": "try again, it goes on from there, or take the files from a folder with --from",
@@ -26,7 +26,7 @@ def sentence(error: XerteError) -> str:
     else:
         hint = _HINTS.get(error.code, "")
     text = f"{error.message}: {hint.format(**error.about)}" if hint else str(error)
-    return " ".join(text.split("\n"))
+    return one_line(text, LONGEST_MESSAGE - len("xerte: "))
 
 
 def _train(about: dict[str, str]) -> str:

@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from xerte.errors import escaped, one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
+_WIDEST = 10_000
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def print_json(value: Any) -> None:
     """One JSON document; names keep their letters, and what is not a number becomes null."""
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    # the same characters as in `escaped` are written as JSON writes them; outside of texts there are none
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    typer.echo(
+        "".join(sign if escaped(sign) == sign else json.dumps(sign)[1:-1] for sign in text) if _odd(text) else text
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -29,9 +36,13 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
+def _odd(text: str) -> bool:
+    return escaped(text) != text
+
+
 def print_text(text: str) -> None:
-    """One line as it is: no markup, no wrapping."""
-    typer.echo(text)
+    """One line as it is: no markup, no wrapping; nothing in it steers the terminal."""
+    typer.echo(escaped(text))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> None:
@@ -44,9 +55,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         print_text(title)
     table = Table(box=SIMPLE, pad_edge=False)
     for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place < left else "right", overflow="fold")
+        table.add_column(one_line(column), justify="left" if place < left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(number(cell)) for cell in row))
+        table.add_row(*(Text(one_line(number(cell), most=_WIDEST)) for cell in row))
     _console().print(table)
 
 

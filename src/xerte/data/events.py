@@ -167,7 +167,8 @@ def read_events(
         if len(good) == 0:
             raise InputError(f"no row can be read: {first.error()}" if first else f"{sources[0].path} holds no events")
         line = timeline(coded, good, reading, asked_unit, asked_lasting or Lasting.EVERY)
-        log = _log(db, sources[0], coded, line)
+        with readable(sources[0].path):  # files without lines are read again for what is kept of them
+            log = _log(db, sources[0], coded, line)
     unusual = [
         *_findings(line, line.calendar if asked_unit is None else None, coded.trimmed),
         *_label_findings(coded, meant),

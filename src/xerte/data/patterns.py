@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from xerte.data.calendar import Tick
+from xerte.data.sql import quoted
 from xerte.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def reading_sql(pattern: str, text: str, zoned: bool) -> str:
     """
     if "%z" in pattern:
         text = f"regexp_replace({text}, ' [(][A-Z]+[)]$', '')"
-    moment = f"try_strptime({text}, {_quoted(pattern)})"
+    moment = f"try_strptime({text}, {quoted(pattern)})"
     has_clock = any(code in pattern for code in ("%H", "%I"))
     if "%z" not in pattern and "%Z" not in pattern and zoned and has_clock:
         moment += "::TIMESTAMPTZ"
@@ -75,7 +76,7 @@ def check(con: "DuckDBPyConnection", pattern: str, text: str) -> None:
     import duckdb
 
     try:
-        con.execute(f"SELECT try_strptime('', {_quoted(pattern)})").fetchone()
+        con.execute(f"SELECT try_strptime('', {quoted(pattern)})").fetchone()
         fits = con.execute(
             f"SELECT 1 FROM raw WHERE {reading_sql(pattern, text, False)} IS NOT NULL LIMIT 1"
         ).fetchone()
@@ -135,7 +136,3 @@ def _differ(con: "DuckDBPyConnection", one: str, other: str, text: str) -> bool:
         f"""SELECT 1 FROM raw WHERE {reading_sql(one, text, False)} <> {reading_sql(other, text, False)} LIMIT 1"""
     ).fetchone()
     return row is not None
-
-
-def _quoted(pattern: str) -> str:
-    return "'" + pattern.replace("'", "''") + "'"

@@ -16,6 +16,7 @@ from xerte.data.facts import Ids
 from xerte.data.limits import LONGEST_LINE
 from xerte.data.records import sieve
 from xerte.data.source import NAMES, FileFormat, Source
+from xerte.data.sql import identifier, path_text, quoted
 from xerte.data.text import TextColumn
 from xerte.data.times import TimeReading
 from xerte.data.vocabulary import Relations, Vocabulary
@@ -249,15 +250,16 @@ def bad_table_rows(
     if "ends" in roles:
         ends = f"(SELECT {reading.sql} FROM (SELECT ends AS time))"
         wrong += [f"(ends IS NOT NULL AND {ends} IS NULL)", f"{ends} < {reading.sql}"]
-    rows = scratch.con.execute(
-        f"""SELECT number + 1, {", ".join(f"coalesce({role}::VARCHAR, '')" for role in roles)}, row
-        FROM (SELECT {_columns(source)}, {_line(source)} AS number, to_json(file) AS row
-            FROM {table_rows(source)} AS file)
-        WHERE {" OR ".join(wrong)} ORDER BY number"""
-    )
-    while some := rows.fetchmany(_TEXTS_AT_ONCE):
-        for number, *fields, row in some:
-            yield number, dict(zip(roles, fields, strict=True)), row
+    with readable(source.path):
+        rows = scratch.con.execute(
+            f"""SELECT number + 1, {", ".join(f"coalesce({role}::VARCHAR, '')" for role in roles)}, row
+            FROM (SELECT {_columns(source)}, {_line(source)} AS number, to_json(file) AS row
+                FROM {table_rows(source)} AS file)
+            WHERE {" OR ".join(wrong)} ORDER BY number"""
+        )
+        while some := rows.fetchmany(_TEXTS_AT_ONCE):
+            for number, *fields, row in some:
+                yield number, dict(zip(roles, fields, strict=True)), row
 
 
 def _number_names(
@@ -357,18 +359,3 @@ def _line(source: Source) -> str:
 def _count(con: "DuckDBPyConnection", rows: str) -> int:
     (row,) = con.execute(f"SELECT count(*) FROM {rows}").fetchall()
     return int(row[0])
-
-
-def path_text(path: Path) -> str:
-    """The path as an SQL text; signs that would make it a pattern of file names stand for themselves."""
-    return quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path.resolve())))
-
-
-def quoted(value: str) -> str:
-    """A text in SQL."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """A name of a column or table in SQL."""
-    return '"' + name.replace('"', '""') + '"'

@@ -1,6 +1,5 @@
 """The bad rows of events files: found with their exact place, written to a file of their own."""
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,8 @@ from xerte.data.reading import Scratch, bad_table_rows
 from xerte.data.records import Fault, records
 from xerte.data.source import NAMES, Source
 from xerte.data.times import TimeReading
-from xerte.errors import BadRowError, InputError
-from xerte.files import replacing
+from xerte.errors import BadRowError
+from xerte.files import cells, refuse_to_overwrite, replacing
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,9 @@ def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
     """Write rejects as CSV (file, line, column, value, problem, raw), all or nothing; how many there are."""
     count = 0
     with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["file", "line", "column", "value", "problem", "raw"])
+        file.write(cells(["file", "line", "column", "value", "problem", "raw"]))
         for reject in rejects:
-            writer.writerow([reject.file, reject.line, *reject.fault, reject.raw])
+            file.write(cells([str(reject.file), reject.line, *reject.fault, reject.raw]))
             count += 1
     return count
 
@@ -77,12 +75,7 @@ def rejects_files(paths: Sequence[Path], asked: Path | None, inputs: Sequence[Pa
     """
     if asked is None:
         return {path: _free(path) for path in paths}
-    if any(_same(asked, one) for one in inputs):
-        raise InputError(f"{asked} is read by this import: choose another file for its rejects")
-    if asked.is_file() and asked.stat().st_size and not force:
-        raise InputError(
-            f"{asked} exists already", hint="choose another file for the rejects, or force it", code="file_exists"
-        )
+    refuse_to_overwrite(asked, inputs, force)
     return dict.fromkeys(paths, asked)
 
 
@@ -92,13 +85,6 @@ def _free(path: Path) -> Path:
         number += 1
         target = path.with_name(f"{path.name}.rejects-{number}.csv")
     return target
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.resolve() == other.resolve() or one.samefile(other)
-    except OSError:
-        return False
 
 
 def _text_rejects(

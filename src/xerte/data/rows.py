@@ -78,7 +78,7 @@ def _csv(file: IO[str], path: Path, kind: str) -> Iterator[tuple[str, Mapping[st
 def _parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     import duckdb
 
-    from xerte.data.reading import path_text
+    from xerte.data.sql import path_text
 
     try:
         with duckdb.connect() as connection:

@@ -132,8 +132,10 @@ def find_source(plain: Plain, format: str | None, delimiter: str | None, quote: 
     source = Source(plain.shown, plain.file, chosen, delimiter or "\t", quote, header)
     if source.format is FileFormat.CSV and delimiter is None:
         source = replace(source, delimiter=find_delimiter(source))
-    if len(source.delimiter.encode()) != 1 or len(quote.encode()) > 1:
+    if len(source.delimiter) != 1 or len(quote) > 1 or not (source.delimiter + quote).isascii():
         raise InputError(f"delimiter {source.delimiter!r} and quote {quote!r} have to be one ASCII character each")
+    if source.delimiter == quote or {source.delimiter, quote} & {"\r", "\n", "\0"}:
+        raise InputError(f"delimiter {source.delimiter!r} and quote {quote!r} cannot be told apart or end lines")
     return source
 
 

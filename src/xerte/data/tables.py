@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from xerte.data.reading import SHEET_ROW, Scratch, identifier, path_text, quoted, readable, table_rows, write_table
+from xerte.data.reading import SHEET_ROW, Scratch, readable, table_rows, write_table
 from xerte.data.source import FileFormat, Source
+from xerte.data.sql import identifier, path_text, quoted
 from xerte.errors import InputError
 
 FRAME, QUERY, SHEET, JSON_ROWS = "frame", "query", "sheet", "json rows"

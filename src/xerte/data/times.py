@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from xerte.data import patterns
 from xerte.data.calendar import Tick
+from xerte.data.sql import quoted
 from xerte.errors import InputError
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _set_zone(con: "DuckDBPyConnection", zone: str) -> None:
     import duckdb
 
     try:
-        con.execute("SET TimeZone = '" + zone.replace("'", "''") + "'")
+        con.execute(f"SET TimeZone = {quoted(zone)}")
     except duckdb.Error:
         raise InputError(f"{zone!r:.60} is not a time zone: write it like Europe/Berlin") from None
 

@@ -67,7 +67,7 @@ def unpack(path: Path, folder: Path, table: str | None = None, encoding: str | N
     suffix = path.suffix.lower()
     if suffix in _SUFFIXES and kind != _SUFFIXES[suffix] and not (suffix == ".tgz" and kind == "gzip"):
         raise InputError(f"{path} cannot be read: it is not {_SUFFIXES[suffix]} although its name ends in {suffix}")
-    plain = Plain(path, path)
+    plain = Plain(path, _nameable(path, folder))
     if kind in _PACKED.values():
         shown = path.with_suffix(".tar") if suffix == ".tgz" else path
         plain = Plain(shown, _copied(path, _open_packed(path, kind), folder))
@@ -76,6 +76,17 @@ def unpack(path: Path, folder: Path, table: str | None = None, encoding: str | N
     if kind in ("zip", "tar"):
         found = _members(plain, kind, folder, table)
     return [_in_utf8(one, folder, encoding) for one in found]
+
+
+def _nameable(path: Path, folder: Path) -> Path:
+    """The file under a name that is valid Unicode, which SQL needs; names of files may be any bytes."""
+    try:
+        str(path.resolve()).encode()
+    except UnicodeEncodeError:
+        link = _fresh(folder)
+        link.symlink_to(path.resolve())
+        return link
+    return path
 
 
 def is_workbook(path: Path) -> bool:

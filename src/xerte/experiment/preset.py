@@ -111,7 +111,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
         raise InputError(f"{text!r} is not a setting: write it like k=15")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also a whole number of thousands of digits
         return name.strip(), value.strip()
 
 

@@ -1,5 +1,6 @@
 """Graphs for other tools: GraphML without any library, NetworkX and pandas where they are installed."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,10 @@ def to_dataframe(evidence: Sequence[Fact]) -> "pd.DataFrame":
     return pd.DataFrame([asdict(fact) for fact in evidence], columns=list(Fact.__dataclass_fields__))
 
 
+_ILLEGAL = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold; and the carriage return, which its readers turn into another sign."""
+
+
 def to_graphml(graph: Graph) -> str:
     """A GraphML document, as Gephi, Cytoscape, yEd and NetworkX read it."""
     return "\n".join(_graphml(graph)) + "\n"
@@ -93,4 +98,4 @@ def _data(kind: str, values: dict[str, Any]) -> Iterator[str]:
 
 def _legal(text: str) -> str:
     """Without the control characters that XML cannot hold."""
-    return "".join(letter for letter in text if letter >= " " or letter in "\t\n\r")
+    return _ILLEGAL.sub("", text)

@@ -98,7 +98,7 @@ def read_templates(path: Path) -> Mapping[str, str]:
         read = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such template file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a template file: {error}") from None
     templates: dict[str, str] = {}
     for relation, value in read.items():

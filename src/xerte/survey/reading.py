@@ -36,7 +36,7 @@ def read_population(path: Path | None = None) -> Mapping[str, Choice]:
     path = path or POPULATION
     try:
         body = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as TOML: {error}") from None
     return _made(TypeAdapter(dict[str, Choice]), body, path, "a file of population questions")
 

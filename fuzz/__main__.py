@@ -1,0 +1,71 @@
+"""`python -m fuzz`."""
+
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fuzz import commands, imports, questions
+from fuzz.judge import Record
+
+TARGETS = {"imports": imports, "questions": questions, "commands": commands}
+
+
+def main(
+    seconds: Annotated[float, typer.Option(help="How long each target runs.")] = 60,
+    seed: Annotated[int, typer.Option(help="Repeats a run.")] = 0,
+    only: Annotated[str, typer.Option(help="One target: imports, questions or commands.")] = "",
+    most: Annotated[int, typer.Option(help="At most so many inputs for each target.")] = 10**9,
+    save: Annotated[Path | None, typer.Option(help="Write what came of it to this file.")] = None,
+) -> None:
+    """Hostile inputs for a while; fails where one found a fault."""
+    records = {name: fuzz(name, seed, seconds, most) for name in TARGETS if only in ("", name)}
+    for name, record in records.items():
+        typer.echo(f"{name}: {record.inputs:,} inputs in {record.seconds:.0f} s: {dict(record.outcomes)}")
+        for fault in record.faults:
+            typer.echo(f"  {fault['kind']} {fault['place']}: {fault['input'][:300]}\n    {fault['text']}")
+    if save is not None:
+        git = ["git", "rev-parse", "HEAD"]
+        commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+        body = {"format": "xerte fuzz 1", "commit": commit, "seed": seed, "python": platform.python_version(),
+                "command": " ".join(["python -m fuzz", *sys.argv[1:]]),
+                "targets": {name: record.to_json() for name, record in records.items()}}  # fmt: skip
+        save.parent.mkdir(parents=True, exist_ok=True)
+        save.write_text(json.dumps(body, indent=1, ensure_ascii=True) + "\n", "utf-8")
+    raise typer.Exit(1 if any(record.failed for record in records.values()) else 0)
+
+
+def fuzz(name: str, seed: int, seconds: float, most: int = 10**9) -> Record:
+    """What came of a target's inputs; the n-th input of a seed is always the same."""
+    record = Record()
+    target = TARGETS[name]
+    until = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        before = os.environ.get("XERTE_HOME")
+        os.environ["XERTE_HOME"] = str(Path(folder) / "home")
+        place = Path(folder) / "files"
+        place.mkdir()
+        try:
+            with target.prepared():
+                for number in range(most):
+                    if time.monotonic() > until:
+                        break
+                    target.run(record, random.Random(f"{name} {seed} {number}"), place)  # noqa: S311
+        finally:
+            if before is None:
+                del os.environ["XERTE_HOME"]
+            else:
+                os.environ["XERTE_HOME"] = before
+    return record
+
+
+if __name__ == "__main__":
+    typer.run(main)

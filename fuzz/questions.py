@@ -1,0 +1,77 @@
+"""Files of questions, lists of names, single questions and settings."""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fuzz.judge import Record, WrongError, judge
+from fuzz.mutate import mutated, odd_text
+from xerte.api.forecast import Question
+from xerte.api.questions import read_names, read_questions
+from xerte.experiment.preset import fit, parse_setting
+from xerte.settings import ModelSettings
+from xerte.training.settings import TrainingSettings
+
+QUESTIONS = "subject,relation,time,object\nAnn,visits,2024-01-10,\n?,visits,2024-01-09,Oman\n"
+LINES = """{"subject": "Ann", "relation": "visits", "time": "2024-01-10"}
+{"relation": "visits", "object": 1.50, "time": 3}
+"""
+
+
+def run(record: Record, rng: random.Random, folder: Path) -> None:
+    """One input."""
+    kind = rng.choice(["csv", "jsonl", "tsv", "names", "one", "settings"])
+    if kind == "one":
+        values: list[Any] = [odd_text(rng), "Ann", None, 3, 1.5, []]
+        row: dict[Any, Any] = {key: rng.choice(values) for key in ("subject", "relation", "time", "object")}
+        judge(record, repr(row), lambda: Question.of(row))
+        return
+    if kind == "settings":
+        text = _setting(rng)
+        judge(record, f"{text!r:.300}", lambda: _settle(text))
+        return
+    text = {"csv": QUESTIONS, "tsv": QUESTIONS.replace(",", "\t"), "jsonl": LINES, "names": "Ann\nOman\n"}[kind]
+    content = mutated(rng, text.encode())
+    path = folder / f"q.{'txt' if kind == 'names' else kind}"
+    path.write_bytes(content)
+
+    def read() -> None:
+        if kind == "names":
+            if any("\n" in name for name in read_names(path)):
+                raise WrongError("a name with an end of line")
+            return
+        for question in read_questions(path):
+            json.dumps(question.to_json() if hasattr(question, "to_json") else str(question))
+
+    judge(record, f"{kind} {content!r}", read)
+    path.unlink()
+
+
+def _setting(rng: random.Random) -> str:
+    """A setting as the command line has it."""
+    names = [*ModelSettings.model_fields, *TrainingSettings.model_fields, odd_text(rng)]
+    values = ["0", "-1", "1e400", "9" * 5000, "nan", "true", "[" * 2000, "[[1]]", "'x'", "2024-01-01", odd_text(rng)]
+    return f"{rng.choice(names)}{rng.choice(['=', '=', '=', ''])}{rng.choice(values)}"
+
+
+def _settle(text: str) -> None:
+    name, value = parse_setting(text)
+    kind = ModelSettings if name in ModelSettings.model_fields else TrainingSettings
+    json.dumps(fit(kind, {name: value}).model_dump(mode="json"), allow_nan=False)
+
+
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Nothing has to be prepared but the database, as for imports."""
+    from fuzz import imports
+    from xerte.data import events, lines, reading
+
+    with imports.prepared():
+        lines.scratch = events.scratch  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            lines.scratch = reading.scratch  # type: ignore[attr-defined]

@@ -1,0 +1,30 @@
+"""Texts, names and paths as SQL writes them."""
+
+from pathlib import Path
+
+from xerte.errors import InputError, shown
+
+
+def quoted(value: str) -> str:
+    """A text in SQL.
+
+    Raises:
+        InputError: it is no text: half a surrogate, or bytes of another encoding.
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{shown(value)!r} is not valid Unicode") from None
+    if "\0" in value:
+        raise InputError(f"{shown(value)!r} holds a zero byte")
+    return "'" + value.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A name of a column or table in SQL."""
+    return '"' + quoted(name)[1:-1].replace("''", "'").replace('"', '""') + '"'
+
+
+def path_text(path: Path) -> str:
+    """The path as an SQL text; signs that would make it a pattern of file names stand for themselves."""
+    return quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path.resolve())))
