@@ -16,6 +16,7 @@ from xerte.cli.evaluate import evaluate
 from xerte.cli.experiment import experiment
 from xerte.cli.explain import explain
 from xerte.cli.faithfulness import faithfulness
+from xerte.cli.follow import follow
 from xerte.cli.forecast import forecast
 from xerte.cli.hints import sentence
 from xerte.cli.model import model
@@ -78,6 +79,7 @@ app.command()(explain)
 app.command()(faithfulness)
 app.command()(compare)
 app.command()(train)
+app.command()(follow)
 app.command()(demo)
 app.add_typer(model, name="model")
 app.add_typer(survey, name="survey")

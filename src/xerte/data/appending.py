@@ -91,12 +91,17 @@ class Appender:
         self._moment = lru_cache(1 << 16)(moment)
         self._names: dict[NameKind, _Names] = {"entity": _Names(entities), "relation": _Names(relations)}
 
-    def append(self, rows: Iterable[Row], place: tuple[str, str] | None = None) -> Report:
+    def reached(self, source: str) -> str | None:
+        """How far a source was followed; None: it never was."""
+        return self._store.reached(source)
+
+    def append(self, rows: Iterable[Row], place: tuple[str, str] | None = None, *, upsert: bool = False) -> Report:
         """Stores a batch; when this returns, it survives a kill and a power loss.
 
         Args:
             rows: the events.
             place: a source and how far it is followed with this batch, noted in the same transaction.
+            upsert: an event with a known id and another content corrects it, instead of being refused.
 
         Raises:
             InputError: a row is wrong; nothing of the batch is stored.
@@ -107,7 +112,7 @@ class Appender:
             for kind, names in self._names.items():
                 names.sync(batch.names(kind, len(names)))
             try:
-                report = self._write(batch, events)
+                report = self._write(batch, events, upsert)
             except BaseException:
                 for names in self._names.values():
                     names.undo()
@@ -157,12 +162,14 @@ class Appender:
         today, in_a_year = (calendar.tick_of(now + np.timedelta64(days, "D")) for days in (0, 366))
         return max(today, self._last_time) + in_a_year - today
 
-    def _write(self, batch: Batch, events: list[_Event]) -> Report:
+    def _write(self, batch: Batch, events: list[_Event], upsert: bool) -> Report:
         now = now_us()
         known = batch.versions_of(list({event.id for event in events if event.id is not None}))
         report, new, seq = Report(), list[Version](), batch.next_seq
         for event in events:
             before = known.get(event.id, []) if event.id is not None else []
+            if upsert and before and event.kind is Kind.FACT:
+                event = event._replace(kind=Kind.CORRECTION)
             fact = None
             if event.fact is not None:
                 subject, relation, object, time = event.fact

@@ -1,0 +1,284 @@
+"""Keeping a dataset up to date from a source, exactly once: how far it was followed is stored with what came."""
+
+import hashlib
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from xerte.api.datasets import load
+from xerte.api.live import BATCH, batches, compact_soon
+from xerte.data import live, rows
+from xerte.data.appending import Appender, Report, Row
+from xerte.errors import InputError
+
+Place = tuple[str, str]
+"""A source, and how far it was followed."""
+
+_PAUSE_S = 0.2
+_LOOK_EVERY = 50_000
+
+
+class Source(Protocol):
+    """Where events come from."""
+
+    @property
+    def upsert(self) -> bool:
+        """Whether an event with a known id and another content corrects it."""
+        ...
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether of a batch with a bad event the others are taken."""
+        ...
+
+    def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place | None]]:
+        """What there is to append now, batch by batch, each with the place to note; `reached` tells the last one.
+
+        Raises:
+            InputError: something cannot be read; what came before it is in.
+        """
+        ...
+
+    def refuse(self, place: Place) -> None:
+        """A batch up to this place was refused, and the place is not reached."""
+        ...
+
+
+def follow(
+    name: str,
+    source: Source,
+    *,
+    once: bool = False,
+    poll: float = 1.0,
+    future: bool = False,
+    on_batch: Callable[[Report], None] | None = None,
+    on_problem: Callable[[InputError], None] | None = None,
+    until: Callable[[], bool] = lambda: False,
+) -> Report:
+    """Appends what a source has, again and again.
+
+    Args:
+        name: the dataset.
+        source: where events come from.
+        once: stop when there is nothing more.
+        poll: seconds between looks.
+        future: also take times more than a year ahead.
+        on_batch: called with what became of each batch, which is durable then.
+        on_problem: called with what cannot be taken; the rest goes on.
+        until: asked between batches whether to stop.
+
+    Returns:
+        What became of all events.
+    """
+    dataset = load(name)
+    appender = live.appender(dataset, future=future)
+    dataset, total, since = dataset.refreshed(), Report(), 0
+    while True:
+        try:
+            for batch, place in source.new(appender.reached):
+                report = _take(appender, source, batch, place, on_problem)
+                total.add(report)
+                since += report.changed
+                if on_batch is not None:
+                    on_batch(report)
+                if since > _LOOK_EVERY:
+                    dataset, since = dataset.refreshed(), 0
+                    compact_soon(dataset)
+                if until():
+                    return total
+        except InputError as error:
+            if on_problem is None:
+                raise
+            on_problem(error)
+        if once or until():
+            return total
+        time.sleep(poll)
+
+
+def _take(
+    appender: Appender,
+    source: Source,
+    batch: list[Row],
+    place: Place | None,
+    on_problem: Callable[[InputError], None] | None,
+) -> Report:
+    """Stores a batch; where an event of it is bad, the others alone, or none of it."""
+    try:
+        return appender.append(batch, place, upsert=source.upsert)
+    except InputError as error:
+        if on_problem is None or (not source.one_by_one and place is None):
+            raise
+        if not source.one_by_one and place is not None:
+            source.refuse(place)
+            on_problem(error)
+            return Report()
+    report = Report()
+    for row in batch:
+        try:
+            report.add(appender.append([row], upsert=source.upsert))
+        except InputError as error:
+            on_problem(error)
+    appender.append([], place)
+    return report
+
+
+@dataclass
+class Directory:
+    """The files of a directory, in the order of their names; a file that grows is followed from where it was.
+
+    A file that cannot be taken is left where it is, and tried again once it has changed; the others go on.
+
+    Args:
+        path: the directory.
+        settle_s: a file is read when nothing was written to it for so long: its writer may not be done. One that does
+            not end in a full line waits ten times as long.
+    """
+
+    path: Path
+    settle_s: float = 1.0
+    upsert: ClassVar[bool] = False
+    one_by_one: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.path.is_dir():
+            raise InputError(f"there is no directory {self.path}")
+        self._refused: dict[str, int] = {}
+
+    def refuse(self, place: Place) -> None:
+        """As `Source.refuse`."""
+        file = Path(place[0].removeprefix("file "))
+        self._refused[place[0]] = file.stat().st_mtime_ns if file.exists() else 0
+
+    def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place | None]]:
+        """As `Source.new`."""
+        problem: InputError | None = None
+        for file in sorted(self.path.iterdir()):
+            if file.name.startswith(".") or not file.is_file() or not _is_table(file):
+                continue
+            key = f"file {file.resolve()}"
+            if self._refused.get(key) == file.stat().st_mtime_ns or not self._settled(file):
+                continue
+            self._refused.pop(key, None)
+            try:
+                yield from self._new_of(file, key, reached)
+            except InputError as error:
+                self.refuse((key, ""))
+                problem = problem or error
+        if problem is not None:
+            raise problem
+
+    def _settled(self, file: Path) -> bool:
+        quiet = time.time() - file.stat().st_mtime
+        if file.suffix in (".gz", ".parquet") or quiet >= 10 * self.settle_s:
+            return quiet >= self.settle_s
+        with file.open("rb") as content:
+            content.seek(-1 if file.stat().st_size else 0, 2)
+            return quiet >= self.settle_s and content.read() == b"\n"
+
+    def _new_of(self, file: Path, key: str, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place]]:
+        before = json.loads(reached(key) or '{"rows": 0, "bytes": 0, "sha256": ""}')
+        size = file.stat().st_size
+        if size == before["bytes"]:
+            return
+        if before["bytes"] and _sha256(file, before["bytes"]) != before["sha256"]:
+            raise InputError(
+                f"{file} has changed since it was read: only what is added at its end is taken",
+                hint="give what is new in a file of its own",
+            )
+        done = before["rows"]
+        fresh = (row for number, row in enumerate(rows.read(file)) if number >= before["rows"])
+        whole = {"bytes": size, "sha256": _sha256(file, size)}
+        for batch in _with_last(batches(fresh)):
+            done += len(batch[0])
+            state = {**before, "rows": done} | (whole if batch[1] else {})
+            yield batch[0], (key, json.dumps(state))
+            if key in self._refused:
+                return
+
+
+def _with_last(groups: Iterable[list[Row]]) -> Iterator[tuple[list[Row], bool]]:
+    """Every group, and whether it is the last; one empty group where there is none."""
+    held: list[Row] = []
+    first = True
+    for group in groups:
+        if not first:
+            yield held, False
+        held, first = group, False
+    yield held, True
+
+
+def _is_table(file: Path) -> bool:
+    try:
+        rows.kind_of(file)
+    except InputError:
+        return False
+    return True
+
+
+def _sha256(file: Path, size: int) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while size and (block := content.read(min(size, 1 << 20))):
+            digest.update(block)
+            size -= len(block)
+    return digest.hexdigest()
+
+
+class Lines:
+    """JSON lines from a stream, such as standard input; sent again, an event is known by its id, which it must have.
+
+    A line that cannot be taken is told, and the others go on.
+    """
+
+    upsert = False
+    one_by_one = True
+
+    def __init__(self, stream: Iterable[str], on_problem: Callable[[InputError], None]) -> None:
+        self._lines: queue.Queue[str | None] = queue.Queue(4 * BATCH)
+        self._on_problem, self._number, self.ended = on_problem, 0, False
+        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream: Iterable[str]) -> None:
+        for line in stream:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def refuse(self, place: Place) -> None:
+        """As `Source.refuse`."""
+
+    def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place | None]]:  # noqa: ARG002
+        """As `Source.new`; ends with the stream."""
+        while not self.ended:
+            batch = self._batch()
+            if batch:
+                yield batch, None
+
+    def _batch(self) -> list[Row]:
+        """What came, until a batch is full or nothing more comes for a moment."""
+        batch: list[Row] = []
+        while len(batch) < BATCH and not self.ended:
+            try:
+                line = self._lines.get(timeout=_PAUSE_S)
+            except queue.Empty:
+                break
+            self.ended = line is None
+            if line is None:
+                break
+            self._number += 1
+            try:
+                batch += self._checked(line)
+            except InputError as error:
+                self._on_problem(error)
+        return batch
+
+    def _checked(self, line: str) -> list[Row]:
+        found = list(rows.json_lines([line], "standard input", self._number))
+        for where, row in found:
+            if row.get("id") in (None, ""):
+                raise InputError(f"{where}: no id is given, so it could not be told from one that is sent again")
+        return found

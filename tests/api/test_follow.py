@@ -1,0 +1,183 @@
+"""Following a source: everything once, whatever stops and starts again."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import xerte
+from xerte.api.follow import Directory, Lines, follow
+from xerte.api.imports import import_events
+from xerte.data import live
+from xerte.errors import InputError
+
+EVENT = {"relation": "visits", "object": "Ann", "time": "2024-01-21"}
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    days = "".join(f"Ann,visits,Ben,2024-01-{day:02}\n" for day in range(1, 21))
+    (tmp_path / "a.csv").write_text(f"subject,relation,object,time\n{days}")
+    import_events(tmp_path / "a.csv", "mine")
+    return "mine"
+
+
+def appended(name: str) -> list[str]:
+    dataset = xerte.load(name)
+    return [dataset.entities[int(id)] for id in dataset.facts[dataset.appended].subject]
+
+
+def lines(*subjects: str, **more: str) -> str:
+    return "".join(json.dumps({"subject": one, **EVENT, **more}) + "\n" for one in subjects)
+
+
+def test_files_of_a_directory_are_taken_once_also_as_they_grow(mine: str, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "1.jsonl").write_text(lines("a", "b"))
+    (inbox / "2.csv").write_text("subject,relation,object,time\nc,visits,Ann,2024-01-22\n")
+    (inbox / "notes.txt").write_text("not a table")
+    assert follow(mine, Directory(inbox, 0), once=True).stored == 3
+    assert follow(mine, Directory(inbox, 0), once=True).stored == 0
+    with (inbox / "1.jsonl").open("a") as file:
+        file.write(lines("d"))
+    (inbox / "3.jsonl").write_text(lines("e"))
+    follow(mine, Directory(inbox, 0), once=True)
+    assert appended(mine) == ["a", "b", "c", "d", "e"]
+    with pytest.raises(InputError, match="there is no directory"):
+        Directory(tmp_path / "nowhere")
+
+
+def test_a_bad_file_is_told_and_left_and_the_others_go_on(mine: str, tmp_path: Path) -> None:
+    inbox, problems = tmp_path / "inbox", list[str]()
+    inbox.mkdir()
+    (inbox / "1.jsonl").write_text(lines("a") + '{"subject": "x"}\n')
+    (inbox / "2.jsonl").write_text("no json\n")
+    (inbox / "3.jsonl").write_text(lines("b"))
+    source = Directory(inbox, 0)
+    for _ in range(2):
+        follow(mine, source, once=True, on_problem=lambda error: problems.append(str(error)))
+    assert appended(mine) == ["b"]
+    assert len(problems) == 2, "each is told once"
+    assert "1.jsonl, line 2: no relation is given" in problems[0]
+    (inbox / "1.jsonl").write_text(lines("a"))
+    (inbox / "3.jsonl").write_text(lines("B", "c"))
+    problems.clear()
+    follow(mine, source, once=True, on_problem=lambda error: problems.append(str(error)))
+    assert appended(mine) == ["b", "a"]
+    assert "3.jsonl has changed since it was read" in problems[0]
+
+
+def test_a_file_waits_until_its_writer_is_done(mine: str, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "1.csv").write_text("subject,relation,object,time\na,visits,Ann,2024-01")
+    now = time.time()
+    os.utime(inbox / "1.csv", (now - 5, now - 5))
+    follow(mine, Directory(inbox), once=True)
+    assert appended(mine) == [], "the last line is not whole"
+    (inbox / "1.csv").write_text("subject,relation,object,time\na,visits,Ann,2024-01-21\n")
+    follow(mine, Directory(inbox), once=True)
+    assert appended(mine) == [], "it was written to just now"
+    os.utime(inbox / "1.csv", (now - 5, now - 5))
+    follow(mine, Directory(inbox), once=True)
+    assert appended(mine) == ["a"]
+
+
+def test_lines_are_known_by_their_ids_and_bad_ones_are_told(mine: str) -> None:
+    problems: list[str] = []
+
+    def tell(error: InputError) -> None:
+        problems.append(str(error))
+
+    sent = lines("a", id="1") + lines("b") + "{\n" + lines("c", id="3", time="") + lines("d", id="4")
+    for _ in range(2):
+        follow(mine, Lines(sent.splitlines(), tell), once=True, on_problem=tell)
+    assert appended(mine) == ["a", "d"]
+    assert [problem.split(": ")[1][:16] for problem in problems[:3]] == [
+        "no id is given, ",
+        "not JSON (Expect",
+        "no time is given",
+    ]
+
+
+def postgres_binaries() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of its own, on a socket."""
+    binaries = postgres_binaries()
+    if binaries is None:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    folder = Path("/tmp") / f"xerte-postgres-{os.getpid()}"  # a socket's name must be short
+    folder.mkdir()
+    user: dict[str, Any] = {}
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres")
+        user = {"user": "postgres"}
+    run: dict[str, Any] = {
+        "check": True,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        "cwd": folder,
+        **user,
+    }
+    subprocess.run([binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "xerte", "-N"], **run)
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+    control: list[str | Path] = [binaries / "pg_ctl", "-D", folder / "data", "-w"]
+    subprocess.run([*control, "-o", options, "-l", folder / "log", "start"], **run)
+    try:
+        yield f"postgresql:///postgres?host={folder}&user=xerte"
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], **run)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_table_of_postgresql_is_followed_in_the_order_of_commits(mine: str, address: str) -> None:
+    import psycopg
+
+    from xerte.api.follow_postgres import PostgresTable
+
+    insert = (
+        "INSERT INTO events (key, subject, relation, object, happened, source) VALUES (%s, %s, 'visits', 'Ann', %s, %s)"
+    )
+    columns = {"id": "key", "time": "happened"}
+
+    def look() -> list[str]:
+        follow(mine, PostgresTable(address, "events", columns), once=True)
+        return appended(mine)
+
+    with psycopg.connect(address, autocommit=True) as one, psycopg.connect(address) as late:
+        one.execute(
+            "CREATE TABLE events (key serial PRIMARY KEY, subject text, relation text, object text, happened date, "
+            "source text)"
+        )
+        one.execute(insert, (1, "a", "2024-01-21", "AP"))
+        late.execute(insert, (2, "b", "2024-01-21", "AP"))  # not committed yet
+        one.execute(insert, (3, "c", "2024-01-21", "AP"))
+        assert look() == ["a"], "what is behind one that is not finished waits"
+        late.commit()
+        assert look() == ["a", "b", "c"]
+        assert look() == ["a", "b", "c"]
+        one.execute("UPDATE events SET subject = 'B' WHERE key = 2")
+        assert look() == ["a", "c", "B"], "a row that changes corrects its event"
+        assert [version.kind.name for version in live.versions(xerte.load(mine), "2")] == ["FACT", "CORRECTION"]
+        with one.cursor() as cursor:
+            cursor.executemany(insert, [(n, f"n{n}", "2024-01-21", "") for n in range(10, 40)])
+        assert len(look()) == 33
+    with pytest.raises(InputError, match="the table nothing cannot be followed"):
+        follow(mine, PostgresTable(address, "nothing"), once=True)
+    with pytest.raises(InputError, match="is no name of a table"):
+        PostgresTable(address, "events; DROP TABLE events")
+    with pytest.raises(InputError, match="PostgreSQL cannot be reached"):
+        PostgresTable("postgresql:///x?host=/nowhere", "events")
