@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.output import print_text
+
 if TYPE_CHECKING:
     from xerte.api import Model
 
@@ -21,7 +23,7 @@ def source_of(model: "Model", note: str) -> dict[str, str]:
 def print_note(note: str) -> None:
     """The note, where there is one."""
     if note:
-        typer.echo(note)
+        print_text(note)
 
 
 def open_model(dataset: str, name: str | None, device: str) -> "tuple[Model, str]":

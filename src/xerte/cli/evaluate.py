@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note
-from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
+from xerte.errors import one_line
+from xerte.files import refuse_to_overwrite
 from xerte.types import Precision, Split
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ def evaluate(
         bool, typer.Option("--many-steps", help="Hide the facts from the split on; re-net reads its own forecasts.")
     ] = False,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Judges a model: two questions for every fact of a split, ranked under three filters.
@@ -60,6 +63,8 @@ def evaluate(
     """
     from xerte.api import schemas
 
+    if trace is not None:
+        refuse_to_overwrite(trace, [], force)
     chosen, choice = open_model(dataset, model, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         evaluation = chosen.evaluate(split, report, precision, many_steps)
@@ -68,7 +73,7 @@ def evaluate(
         chosen.trace(evaluation, command_of(chosen, evaluation)).write(trace)
     body = evaluation.to_json()
     for warning in chosen.warnings:
-        typer.echo(f"note: {warning}", err=True)
+        typer.echo(one_line(f"note: {warning}"), err=True)
     if as_json:
         body |= {"warnings": chosen.warnings} | ({"by": {by.value: groups}} if by else {})
         print_json(schemas.Evaluation.model_validate(body))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note, source_of
-from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking, standing
+from xerte.errors import one_line
+from xerte.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -58,6 +60,7 @@ def explain(
     svg: Annotated[Path | None, typer.Option(help="Also write a picture for papers.")] = None,
     png: Annotated[Path | None, typer.Option(help="Also write that picture in pixels.")] = None,
     graphml: Annotated[Path | None, typer.Option(help="Also write the inference graph to this file.")] = None,
+    force: Force = False,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -71,6 +74,9 @@ def explain(
     xerte explain world Wenoravrin condemns 2022-10-20 --dismissed
     xerte explain icews14 Iran Consult 2014-11-09 --without "Iran|Consult|China|2014-11-03"
     """
+    for path in (report, html, svg, png, graphml):
+        if path is not None:
+            refuse_to_overwrite(path, [one for one in (templates, labels) if one is not None], force)
     chosen, choice = open_model(dataset, model, device)
     hidden, supposed = facts_of(without), facts_of(given)
     forecast = chosen.forecast(subject, relation, time, top, object=object, without=hidden, given=supposed)
@@ -198,7 +204,7 @@ def print_tree(graph: "Graph") -> None:
         heaviest.setdefault(branch.target, branch)
         outgoing.setdefault(branch.source, []).append(branch)
     root = graph.nodes[0]
-    tree = Tree(Text(f"{root.entity}, {root.time}: the question"))
+    tree = Tree(Text(one_line(f"{root.entity}, {root.time}: the question")))
     _grow(tree, root.id, outgoing, heaviest)
     print_text("The graph: share of the answer's score (– for none), fact, attention it was given")
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(tree)
@@ -211,7 +217,7 @@ def _grow(tree: "Tree", node: int, outgoing: dict[int, list[_Branch]], heaviest:
     shown = [one for one in every if one.share >= _LEAST or one.contribution >= _FAINT][:_BRANCHES]
     for one in shown:
         share = f"{one.share:>6.1%}" if one.share else "     –"
-        label = Text(f"{share}  {one.text}", "bold" if one.share else "dim")
+        label = Text(one_line(f"{share}  {one.text}", most=1000), "bold" if one.share else "dim")
         here = heaviest[one.target] is one
         elsewhere = "" if here or one.target not in outgoing else "  goes on under a heavier fact"
         branch = tree.add(label.append(f"  ({_small(one.contribution)}){elsewhere}", "dim"))

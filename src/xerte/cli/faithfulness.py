@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note
-from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
 from xerte.data.words import counted
+from xerte.files import refuse_to_overwrite
 from xerte.types import Split
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def faithfulness(
     seed: Annotated[int, typer.Option(help="Of the draw of questions.")] = 0,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Measures whether explanations are true: hides the evidence, or all but it, and forecasts again.
@@ -47,6 +49,8 @@ def faithfulness(
     from xerte.api.faithfulness import KS
     from xerte.api.faithfulness import faithfulness as measure
 
+    if trace is not None:
+        refuse_to_overwrite(trace, [], force)
     chosen, choice = open_model(dataset, model, device)
     ks = sorted(set(k or KS))
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:

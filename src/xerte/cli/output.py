@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDEST = 10_000
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

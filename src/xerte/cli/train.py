@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
+from xerte.files import refuse_to_overwrite
 from xerte.types import Split
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def train(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard to the model's folder.")
     ] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Trains xERTE or another model; interrupted, the same command goes on where it stopped.
@@ -52,6 +54,8 @@ def train(
     from xerte.api import schemas
     from xerte.api.training import parse_setting, resolve, run_folder
 
+    if trace is not None:
+        refuse_to_overwrite(trace, [], force)
     data = api.load(dataset)
     overrides = dict(parse_setting(text) for text in setting or [])
     resolved = resolve(preset, data, overrides, model)
