@@ -73,6 +73,12 @@ site: $(VENV)/ready ## build the documentation site into build/site, offline
 notebooks: $(VENV)/ready ## run the notebooks and keep what they print
 	$(BIN)/python -m reports notebooks
 
+faithfulness: $(VENV)/ready ## are explanations true? about an hour on two cores; writes results/faithfulness
+	for one in icews14 yago; do \
+	  $(BIN)/xerte faithfulness $$one --model $$one-paper --questions 300 --trace results/faithfulness/$$one.json || exit 1; \
+	done
+	$(BIN)/xerte faithfulness world --questions 300 --trace results/faithfulness/world.json
+
 bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is below half the best on record
 	$(BIN)/python -m benchmarks run --device cpu --against results/bench --save results/bench
 

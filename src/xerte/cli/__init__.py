@@ -20,6 +20,7 @@ from xerte.cli.follow import follow
 from xerte.cli.forecast import forecast
 from xerte.cli.hints import sentence
 from xerte.cli.model import model
+from xerte.cli.rules import rules
 from xerte.cli.serve import serve, token
 from xerte.cli.survey import survey
 from xerte.cli.train import train
@@ -76,6 +77,7 @@ app.add_typer(data, name="data")
 app.command()(evaluate)
 app.command()(forecast)
 app.command()(explain)
+app.command()(rules)
 app.command()(faithfulness)
 app.command()(compare)
 app.command()(train)

@@ -27,7 +27,7 @@ class Attribution:
     """
 
     def __init__(self, scores: Scores, row: int, answer: int, telling: Telling) -> None:
-        self._scores, self._row, self._answer, self._telling = scores, row, answer, telling
+        self._scores, self._row, self._answer, self.telling = scores, row, answer, telling
         self.reached = bool(scores.reached[row, answer])
         self._total = float(scores.sum[row, answer]) if self.reached else 0.0
 
@@ -50,7 +50,7 @@ class Attribution:
     def witness(self) -> Witness | None:
         """Reads the inference graph, where a part has one."""
         graph = self._scores.graph
-        return None if graph is None else Witness(graph, self._row, self._answer, self._telling)
+        return None if graph is None else Witness(graph, self._row, self._answer, self.telling)
 
     @property
     def explained(self) -> bool:
@@ -90,7 +90,7 @@ class Attribution:
     @cached_property
     def evidence(self) -> tuple[Fact, ...]:
         """Those facts in words, heaviest first."""
-        return tuple(self._telling.fact(fact, share) for fact, share in self.facts.items())
+        return tuple(self.telling.fact(fact, share) for fact, share in self.facts.items())
 
     def chains(self, most: int | None) -> Iterator[tuple[str, Chain]]:
         """(part, chain), part by part; of a part without a graph every fact is a chain of its own.
@@ -113,7 +113,7 @@ class Attribution:
     def paths(self, most: int | None) -> tuple[tuple[Path, ...], float]:
         """The best paths, and the share of all others. A path's facts have the shares they have as evidence."""
         chains = sorted(self.chains(most), key=lambda one: -one[1].share)[:most]
-        telling, paths = self._telling, []
+        telling, paths = self.telling, []
         for part, chain in chains:
             facts = tuple(telling.fact(fact, self.facts.get(fact, chain.share)) for fact in chain.facts)
             clauses = [(telling.clause(fact), telling.moment(fact)) for fact in chain.facts]
