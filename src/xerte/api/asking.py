@@ -78,10 +78,20 @@ def to_answers(dataset: Dataset, scores: Scores, top: int, candidates: Tensor | 
 
 
 def best_columns(score: Tensor, top: int) -> Tensor:
-    """The columns of the `top` largest scores of every row, descending; of equals the first; [n, m] -> [n, top]."""
-    if len(score) != 1 or not 0 < top < score.shape[1]:
+    """The columns of the `top` largest scores of every row, descending; of equals the first; [n, m] -> [n, top].
+
+    Sorting whole rows would cost more than many a forecast, so only rows are that have equals at the end.
+    """
+    if not 0 < top < score.shape[1]:
         return torch.argsort(score, dim=1, descending=True, stable=True)[:, :top]
-    # Of one row only those are sorted that can be among them.
-    likely = torch.nonzero(score[0] >= torch.topk(score[0], top).values[-1])[:, 0]
-    order = torch.argsort(score[0, likely], descending=True, stable=True)[:top]
-    return likely[order][None]
+    # What is at -inf follows in the order of its columns: each gets a number of its own below all others.
+    nowhere = score.isneginf()
+    below = score.masked_fill(nowhere, 0).amin() - 1 - torch.arange(score.shape[1])
+    score = torch.where(nowhere, below, score)
+    column = torch.topk(score, top).indices.sort(dim=1).values
+    value = score.gather(1, column)
+    column = column.gather(1, value.argsort(dim=1, descending=True, stable=True))
+    last = value.amin(1, keepdim=True)
+    tied = (score == last).sum(1) > (value == last).sum(1)
+    column[tied] = torch.argsort(score[tied], dim=1, descending=True, stable=True)[:, :top]
+    return column

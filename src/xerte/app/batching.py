@@ -1,10 +1,12 @@
 """Questions of many clients, answered in one batch: company never changes an answer, and a batch costs less than its
 questions one by one.
 
-No question waits for company: whatever has come while the last batch was answered makes the next one.
+A lone question does not wait for company. After a large batch its clients ask again within milliseconds of each other:
+the next batch waits for most of them, but never long.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +20,9 @@ from xerte.api.model import Model
 Result = TypeVar("Result")
 _SMALL = 100
 """Questions for at most so many answers share a batch: the longest list is made for all of them."""
+
+_PATIENCE_S = 0.03
+_LOOK_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Batcher:
         self._queue: deque[_Waiting] = deque()
         self._thread = ThreadPoolExecutor(1, "forecasts")
         self._turn: asyncio.Task[None] | None = None
+        self._last = 0
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -73,7 +79,8 @@ class Batcher:
         self._thread.shutdown()
 
     async def _work(self) -> None:
-        while batch := self._next():
+        while await self._company() and (batch := self._next()):
+            self._last = len(batch)
             outcome = await self.run(partial(_answered, batch))
             if self._observe is not None:
                 self._observe(len(batch))
@@ -84,6 +91,13 @@ class Batcher:
                     one.answer.set_exception(answer)
                 else:
                     one.answer.set_result(answer)
+
+    async def _company(self) -> bool:
+        """Waits for as many questions as lately came together; whether there are any."""
+        end = time.monotonic() + _PATIENCE_S
+        while len(self._queue) < 0.75 * self._last and time.monotonic() < end:
+            await asyncio.sleep(_LOOK_S)
+        return bool(self._queue)
 
     def _next(self) -> list[_Waiting]:
         """The questions to one model that have waited longest, those left out whose clients have gone."""

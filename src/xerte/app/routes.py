@@ -44,10 +44,10 @@ Next = Annotated[str | None, Query(max_length=100, description="From an earlier 
 Words = Annotated[str, Query(max_length=1000, description="Parts of the name; all of them are in it.")]
 
 
-def allow(needed: Scope) -> Callable[[Request], None]:
+def allow(needed: Scope) -> Callable[[Request], Awaitable[None]]:
     """Lets a request pass that has the scope: by a token, or because it comes from this machine."""
 
-    def check(request: Request) -> None:
+    async def check(request: Request) -> None:
         settings: ServerSettings = request.app.state.settings
         text = bearer(request.headers)
         if text:
@@ -68,7 +68,7 @@ def allow(needed: Scope) -> Callable[[Request], None]:
     return check
 
 
-def json_only(request: Request) -> None:
+async def json_only(request: Request) -> None:
     """A page of another origin can send a form or plain text without asking, but not JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -79,13 +79,13 @@ router = APIRouter(prefix="/api/v1", responses=ERRORS, dependencies=[Depends(all
 TAKES_JSON = [Depends(json_only)]
 
 
-def served_by(request: Request) -> Served:
+async def served_by(request: Request) -> Served:
     """What this server answers about."""
     served: Served = request.app.state.served
     return served
 
 
-def batcher_of(request: Request) -> Batcher:
+async def batcher_of(request: Request) -> Batcher:
     """Where questions meet."""
     batcher: Batcher = request.app.state.batcher
     return batcher

@@ -79,7 +79,7 @@ def _add_health(app: FastAPI, metrics: Metrics) -> None:
 
     @app.get("/metrics", summary="For Prometheus", response_class=Response, responses=_only(401, 403))
     async def _(request: Request) -> Response:
-        allow(Scope.READ)(request)
+        await allow(Scope.READ)(request)
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
