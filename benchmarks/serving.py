@@ -107,7 +107,7 @@ def write_questions(data: Dataset, file: Path) -> int:
 
 def first_answer(port: int, question: str, begun: float) -> float:
     """Seconds from the start of the process to its first answer."""
-    request = urllib.request.Request(  # noqa: S310  # our own server
+    request = urllib.request.Request(  # our own server
         f"http://127.0.0.1:{port}/api/v1/forecast", question.encode(), {"Content-Type": "application/json"}
     )
     while time.perf_counter() - begun < 60:

@@ -1,4 +1,11 @@
-"""A client of a server in process."""
+"""Servers to test: in process, and in a process of their own."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from starlette.testclient import TestClient
 
@@ -10,3 +17,24 @@ from xerte.app.settings import ServerSettings
 def local(served: Served, settings: ServerSettings | None = None) -> TestClient:
     """A client on the same machine."""
     return TestClient(create_app(served, settings), client=("127.0.0.1", 5000))
+
+
+@contextmanager
+def server(*arguments: str) -> Iterator[str]:
+    """The address of a server of the world, ready to answer."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    command = [sys.executable, "-m", "xerte", "serve", "world", "--port", str(port), *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert f"http://127.0.0.1:{port}" in process.stdout.readline()
+        for _ in range(400):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)

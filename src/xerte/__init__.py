@@ -18,6 +18,7 @@ from xerte.errors import XerteError as XerteError
 
 if TYPE_CHECKING:
     from xerte.api import Answer as Answer
+    from xerte.api import Client as Client
     from xerte.api import Forecast as Forecast
     from xerte.api import Model as Model
     from xerte.api import Question as Question
@@ -31,6 +32,7 @@ __all__ = [
     "Answer",
     "BadRowError",
     "CheckpointError",
+    "Client",
     "DatasetError",
     "DownloadError",
     "Forecast",

@@ -14,6 +14,7 @@ from xerte.api.forecast import Forecast as Forecast
 from xerte.api.forecast import Question as Question
 
 if TYPE_CHECKING:
+    from xerte.api.client import Client as Client
     from xerte.api.model import Model as Model
     from xerte.api.model import evaluate as evaluate
     from xerte.api.training import train as train
@@ -30,6 +31,10 @@ def __getattr__(name: str) -> Any:
         from xerte.api import model
 
         return getattr(model, name)
+    if name == "Client":
+        from xerte.api.client import Client
+
+        return Client
     if name == "train":
         from xerte.api.training import train
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from xerte.api.schemas.asked import Question
 from xerte.api.schemas.base import Body, Versions
@@ -42,7 +42,7 @@ class Answered(Body):
 class Forecast(Answered):
     """The answers to one question."""
 
-    query: Annotated[Question, Field(validation_alias="question")]
+    query: Annotated[Question, Field(validation_alias=AliasChoices("question", "query"))]
     model: str
     """Who answered."""
     answers: list[Answer]
@@ -204,7 +204,7 @@ class Steadiness(Body):
 class Explanation(Answered):
     """What spoke for one answer."""
 
-    query: Annotated[Question, Field(validation_alias="question")]
+    query: Annotated[Question, Field(validation_alias=AliasChoices("question", "query"))]
     answers: list[Answer]
     """Likeliest first."""
     answer: str | None
@@ -276,7 +276,7 @@ class ModelAnswers(Body):
 class Comparison(Body):
     """One question, several models."""
 
-    query: Annotated[Question, Field(validation_alias="question")]
+    query: Annotated[Question, Field(validation_alias=AliasChoices("question", "query"))]
     models: list[ModelAnswers]
     candidates: list[Candidate]
     """Those among any model's best, by the mean of reciprocal ranks."""

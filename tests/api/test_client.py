@@ -1,0 +1,50 @@
+"""A client against a real server in a process of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import xerte
+from serving import server
+from xerte.api.client import ServerError
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[xerte.Client]:
+    with server("--model", "recurrence") as address, xerte.Client(address) as one:
+        yield one
+
+
+def test_the_answers_are_those_of_the_model(client: xerte.Client) -> None:
+    asked = ("Wenoravrin", "condemns", "2022-10-20", 3)
+    model = xerte.Model.load("recurrence", "world")
+    given = [("Wenoravrin", "condemns", "Druerugard", "2022-10-19")]
+    for more in ({}, {"given": given}):
+        there, here = client.forecast(*asked, **more), model.forecast(*asked, **more)  # type: ignore[arg-type]
+        assert [one.model_dump() for one in there.answers] == here.to_json()["answers"]
+    reasons = client.explain(*asked)
+    assert [fact.sentence for fact in reasons.evidence] == [
+        one.sentence for one in model.forecast(*asked).explain().evidence
+    ]
+    assert client.compare(*asked[:3], models=["recurrence"]).models[0].model == "recurrence"
+
+
+def test_lists_go_on_over_pages(client: xerte.Client) -> None:
+    assert len(list(client.entities())) == client.statistics().entities
+    events = list(client.history("Wenoravrin", before="2022-10-20"))
+    assert len(events) > 200
+    assert [one.time for one in events] == sorted((one.time for one in events), reverse=True)
+    assert next(iter(client.relations("conde"))).name == "condemns"
+    assert client.models()[0].name == "recurrence"
+    assert [one.name for one in client.datasets() if one.served] == ["world"]
+
+
+def test_an_error_has_the_servers_words(client: xerte.Client) -> None:
+    with pytest.raises(ServerError, match=r"no entity is called Wenoravrn: did you mean Wenoravrin\?") as caught:
+        client.forecast("Wenoravrn", "condemns", "2022-10-20")
+    assert (caught.value.status, caught.value.code) == (404, "unknown_name")
+
+
+def test_no_server_is_one_sentence() -> None:
+    with xerte.Client("http://127.0.0.1:9") as client, pytest.raises(xerte.InputError, match="does not answer"):
+        client.models()

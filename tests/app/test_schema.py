@@ -1,0 +1,18 @@
+"""Requests drawn from the description itself: none makes the server fail, and every answer is as described."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from serving import server
+
+EXAMPLES = 8
+"""Of every route and kind of data; `make fuzz` takes hundreds."""
+
+
+def test_no_request_makes_the_server_fail(tmp_path: Path) -> None:
+    with server("--model", "recurrence", "--write") as address:
+        command = [sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"]
+        command += ["--max-examples", str(EXAMPLES), "--seed", "1", "--exclude-checks", "positive_data_acceptance"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
