@@ -1,0 +1,144 @@
+/** The question, and what follows from it. */
+import { useEffect, useState } from "preact/hooks";
+import { post, type Explanation, type Statistics } from "./api";
+import { Answers } from "./answers";
+import { Combobox } from "./combobox";
+import { Days } from "./days";
+import { Problem } from "./parts";
+import { shift } from "./time";
+import type { Go, State } from "./url";
+import { useFetched } from "./use";
+import { Versus } from "./versus";
+import { Why } from "./why";
+
+interface Props {
+  readonly state: State;
+  readonly go: Go;
+  readonly about: Statistics;
+}
+
+/** A change of the question forgets what belonged to the old one. */
+const ANEW = { answer: "", versus: "", without: [], given: [] } as const;
+
+export function request(state: State) {
+  const { subject, relation, object, time, without, given, answer, model } = state;
+  const body = { subject, relation, object, time, without, given, top: 10, paths: 5 };
+  return { ...body, ...(answer && { answer }), ...(model && { model }) };
+}
+
+export function AskPage({ state, go, about }: Props) {
+  const whole = Boolean(state.subject && state.relation && state.object && state.time);
+  const key = whole ? JSON.stringify(request(state)) : "";
+  const found = useFetched(key, (signal) => post<Explanation>("explain?picture=true", request(state), signal));
+  return (
+    <>
+      <Form state={state} go={go} about={about} />
+      <Problem error={found.error} />
+      <p class="status" role="status">
+        {found.busy ? "Asking …" : found.value ? `${String(found.value.answers.length)} answers` : ""}
+      </p>
+      {!whole && <Hello about={about} go={go} />}
+      {found.value && (
+        <div class="result" aria-busy={found.busy}>
+          <Answers found={found.value} state={state} go={go} />
+          {state.versus ? (
+            <Versus found={found.value} state={state} go={go} />
+          ) : (
+            <Why found={found.value} state={state} go={go} />
+          )}
+          <Days state={state} go={go} about={about} found={found.value} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Form({ state, go, about }: Props) {
+  const forSubject = state.subject === "?";
+  const known = forSubject ? state.object : state.subject;
+  const [time, setTime] = useState(state.time);
+  useEffect(() => {
+    setTime(state.time);
+  }, [state.time]);
+  const name = (chosen: string) => {
+    go({ ...ANEW, ...(forSubject ? { object: chosen } : { subject: chosen }), ...latest(state, about) });
+  };
+  return (
+    <form
+      class="question"
+      aria-label="Question"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go({ ...ANEW, time });
+      }}
+    >
+      <Combobox label={forSubject ? "To whom" : "Who"} of="entities" value={known === "?" ? "" : known} choose={name} />
+      <Combobox
+        label="Does what"
+        of="relations"
+        value={state.relation}
+        choose={(relation) => {
+          go({ ...ANEW, relation, ...latest(state, about) });
+        }}
+      />
+      <div class="field">
+        <label for="when">When</label>
+        <input
+          id="when"
+          value={time}
+          placeholder={about.last}
+          type={/^\d{4}-\d\d-\d\d$/.test(about.last) ? "date" : "text"}
+          onInput={(event) => {
+            setTime(event.currentTarget.value);
+          }}
+          onChange={(event) => {
+            go({ ...ANEW, time: event.currentTarget.value });
+          }}
+        />
+      </div>
+      <div class="field">
+        <label for="asked">Asked for</label>
+        <select
+          id="asked"
+          value={forSubject ? "subject" : "object"}
+          onChange={(event) => {
+            const turned = event.currentTarget.value === "subject";
+            go({ ...ANEW, subject: turned ? "?" : known, object: turned ? known : "?" });
+          }}
+        >
+          <option value="object">to whom</option>
+          <option value="subject">who does it</option>
+        </select>
+      </div>
+    </form>
+  );
+}
+
+/** Where no time is given yet: the first one after everything that is known. */
+function latest(state: State, about: Statistics): Partial<State> {
+  return state.time ? {} : { time: shift(about.last, 1, about.unit) };
+}
+
+function Hello({ about, go }: { readonly about: Statistics; readonly go: Go }) {
+  return (
+    <section class="hello">
+      <h1>What happens next?</h1>
+      <p>
+        Type a name, say what is done and when. {about.model} answers from {about.train.toLocaleString("en")} facts it
+        learned from, and shows which of them led to its answer.
+        {!about.trained && " Nothing is trained on this data yet, so it goes by what happened before."}
+      </p>
+      {about.name === "world" && (
+        <p>
+          <button
+            onClick={() => {
+              go({ subject: "Loranirona", relation: "condemns", object: "?", time: "2022-10-20" });
+            }}
+          >
+            Whom does Loranirona condemn on 2022-10-20?
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,42 @@
+/** Small things that several pages show. */
+import type { Refusal } from "./api";
+import { EMPTY, toUrl, type Go } from "./url";
+
+export function Problem({ error }: { readonly error: Refusal | null }) {
+  if (!error) return null;
+  return (
+    <p class="problem" role="alert">
+      {error.message}
+      {error.hint && `: ${error.hint}`}
+    </p>
+  );
+}
+
+/** A name that leads to its own page. */
+export function Entity({ name, go }: { readonly name: string; readonly go: Go }) {
+  const to = { ...EMPTY, view: "entity", entity: name } as const;
+  return (
+    <a
+      dir="auto"
+      href={toUrl(to)}
+      onClick={(event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        go(to);
+      }}
+    >
+      {name}
+    </a>
+  );
+}
+
+export const percent = (share: number): string =>
+  share >= 0.995 ? "100 %" : share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : `${(100 * share).toFixed(1)} %`;
+
+export function Bar({ share }: { readonly share: number }) {
+  return (
+    <span class="bar" aria-hidden="true">
+      <span style={{ width: `${String(Math.min(100, Math.max(0.5, 100 * share)))}%` }} />
+    </span>
+  );
+}
