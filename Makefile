@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test fuzz check web viewer coverage docs site notebooks bench kill-test gpu-test clean
+.PHONY: help demo test fuzz check web viewer coverage docs site notebooks bench load kill-test gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 $(VENV)/runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing xerte into $(VENV): a few minutes, most of it PyTorch."
-	$(PIP) install -c constraints.txt -e .
+	$(PIP) install -c constraints.txt -e '.[serve]'
 	@touch $@
 
 $(VENV)/ready: $(VENV)/runtime
@@ -48,7 +48,7 @@ web: web/node_modules/ready ## the viewer's own formatting, lint, types and test
 
 VIEWER := src/xerte/explanation/viewer/sources.sha256
 viewer: $(VIEWER) ## build the viewer anew where its sources have changed
-$(VIEWER): $(wildcard web/src/*) web/package.json web/vite.config.js | $(VENV)/ready
+$(VIEWER): $(wildcard web/src/* web/app/*) web/package.json web/vite.config.js | $(VENV)/ready
 	$(PIP) install --quiet --no-deps -e .
 	@touch $@
 
@@ -78,6 +78,9 @@ faithfulness: $(VENV)/ready ## are explanations true? about an hour on two cores
 	  $(BIN)/xerte faithfulness $$one --model $$one-paper --questions 300 --trace results/faithfulness/$$one.json || exit 1; \
 	done
 	$(BIN)/xerte faithfulness world --questions 300 --trace results/faithfulness/world.json
+
+load: $(VENV)/ready ## questions per second over HTTP, beside the evaluation; needs wrk and the dataset icews14
+	$(BIN)/python -m benchmarks.serving icews14 --model icews14-paper --save results/serving/icews14-paper.json
 
 bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is below half the best on record
 	$(BIN)/python -m benchmarks run --device cpu --against results/bench --save results/bench

@@ -1,4 +1,4 @@
-"""Builds the viewer (web/) into the package, with Node from PyPI, whenever its sources have changed.
+"""Builds the viewer and the page (web/) into the package, with Node from PyPI, whenever its sources have changed.
 
 With XERTE_NO_VIEWER set nothing is built and Node is not asked for.
 """
@@ -47,9 +47,14 @@ class ViewerHook(BuildHookInterface):
     def _out(self) -> Path:
         return Path(self.root) / "src" / "xerte" / "explanation" / "viewer"
 
+    @property
+    def _page(self) -> Path:
+        return Path(self.root) / "src" / "xerte" / "app" / "page"
+
     def _digest(self) -> str:
         sources = [
             *(self._web / "src").rglob("*"),
+            *(self._web / "app").rglob("*"),
             *(self._web / name for name in ("package.json", "vite.config.js")),
         ]
         digest = hashlib.sha256()
@@ -61,18 +66,20 @@ class ViewerHook(BuildHookInterface):
         if not self._web.is_dir() or os.environ.get("XERTE_NO_VIEWER"):
             return False
         stamp = self._out / STAMP
-        whole = all((self._out / name).is_file() for name in FILES)
+        whole = all((self._out / name).is_file() for name in FILES) and (self._page / "index.html").is_file()
         return not (whole and stamp.is_file() and stamp.read_text() == self._digest())
 
     def _build(self) -> None:
         if not self._installed("dependencies"):
             self._npm("install", *([] if self._installed("devDependencies") else ["--omit=dev"]))
-        new = self._out.with_name(".viewer.new")
-        shutil.rmtree(new, ignore_errors=True)
-        self._npm("run", "build", XERTE_VIEWER_OUT=str(new))
-        (new / STAMP).write_text(self._digest())
-        shutil.rmtree(self._out, ignore_errors=True)
-        new.rename(self._out)
+        new = {place: place.with_name(f".{place.name}.new") for place in (self._page, self._out)}
+        for folder in new.values():
+            shutil.rmtree(folder, ignore_errors=True)
+        self._npm("run", "build", XERTE_VIEWER_OUT=str(new[self._out]), XERTE_PAGE_OUT=str(new[self._page]))
+        (new[self._out] / STAMP).write_text(self._digest())
+        for place, folder in new.items():
+            shutil.rmtree(place, ignore_errors=True)
+            folder.rename(place)
 
     def _installed(self, part: str) -> bool:
         """Whether the packages of package.json are there in the versions it names."""

@@ -6,7 +6,7 @@ export default tseslint.config(
   js.configs.recommended,
   { languageOptions: { globals: { URL: "readonly", process: "readonly" } } },
   {
-    files: ["**/*.ts"],
+    files: ["**/*.ts", "**/*.tsx"],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
   },

@@ -14,9 +14,9 @@ export function Answers({ found, state, go }: Props) {
   const changes = new Map(found.changes?.map((one) => [one.entity, one]));
   return (
     <section class="answers" aria-labelledby="answers">
-      <h2 id="answers">
+      <h1 id="answers">
         {state.subject === "?" ? "Who" : "Whom or what"} on {found.query.time}
-      </h2>
+      </h1>
       {!found.answers.length && <p>Nothing that was read leads to an answer.</p>}
       <ol>
         {found.answers.map((one, place) => {
@@ -43,7 +43,7 @@ export function Answers({ found, state, go }: Props) {
                 </small>
               )}
               <span class="more">
-                <Entity name={one.entity} go={go} />
+                <Entity name={one.entity} go={go} label="its past" />
                 {!shown && found.answer && (
                   <button
                     class="plain"

@@ -5,6 +5,7 @@ import { Answers } from "./answers";
 import { Combobox } from "./combobox";
 import { Days } from "./days";
 import { Problem } from "./parts";
+import { request } from "./request";
 import { shift } from "./time";
 import type { Go, State } from "./url";
 import { useFetched } from "./use";
@@ -20,16 +21,10 @@ interface Props {
 /** A change of the question forgets what belonged to the old one. */
 const ANEW = { answer: "", versus: "", without: [], given: [] } as const;
 
-export function request(state: State) {
-  const { subject, relation, object, time, without, given, answer, model } = state;
-  const body = { subject, relation, object, time, without, given, top: 10, paths: 5 };
-  return { ...body, ...(answer && { answer }), ...(model && { model }) };
-}
-
 export function AskPage({ state, go, about }: Props) {
   const whole = Boolean(state.subject && state.relation && state.object && state.time);
   const key = whole ? JSON.stringify(request(state)) : "";
-  const found = useFetched(key, (signal) => post<Explanation>("explain?picture=true", request(state), signal));
+  const found = useFetched(key, (signal) => post<Explanation>("explain", request(state), signal));
   return (
     <>
       <Form state={state} go={go} about={about} />
@@ -63,6 +58,16 @@ function Form({ state, go, about }: Props) {
   const name = (chosen: string) => {
     go({ ...ANEW, ...(forSubject ? { object: chosen } : { subject: chosen }), ...latest(state, about) });
   };
+  const when = {
+    id: "when",
+    value: time,
+    onInput: (event: InputEvent) => {
+      setTime((event.currentTarget as HTMLInputElement).value);
+    },
+    onChange: (event: Event) => {
+      go({ ...ANEW, time: (event.currentTarget as HTMLInputElement).value });
+    },
+  };
   return (
     <form
       class="question"
@@ -83,18 +88,11 @@ function Form({ state, go, about }: Props) {
       />
       <div class="field">
         <label for="when">When</label>
-        <input
-          id="when"
-          value={time}
-          placeholder={about.last}
-          type={/^\d{4}-\d\d-\d\d$/.test(about.last) ? "date" : "text"}
-          onInput={(event) => {
-            setTime(event.currentTarget.value);
-          }}
-          onChange={(event) => {
-            go({ ...ANEW, time: event.currentTarget.value });
-          }}
-        />
+        {/^\d{4}-\d\d-\d\d$/.test(about.last) ? (
+          <input {...when} type="date" />
+        ) : (
+          <input {...when} type="text" placeholder={about.last} />
+        )}
       </div>
       <div class="field">
         <label for="asked">Asked for</label>

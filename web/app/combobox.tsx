@@ -76,7 +76,7 @@ export function Combobox({ label, of, value, choose }: Props) {
           if (text !== value) choose(text);
         }}
       />
-      <ul id={`${id}-list`} role="listbox" aria-label={label} hidden={!open || !names.length}>
+      <ul id={`${id}-list`} role="listbox" aria-label={`Names for ${label}`} hidden={!open || !names.length}>
         {names.map((one, place) => (
           <li
             key={one.name}

@@ -34,7 +34,9 @@ export function Days({ state, go, about, found }: Props) {
   const at = times.indexOf(state.time);
   return (
     <section class="days" aria-labelledby="days">
-      <h2 id="days">The {STEPS} times before</h2>
+      <h2 id="days">
+        The {STEPS} {about.unit}s before
+      </h2>
       {days.value && <Chart days={days.value} names={names} at={at} />}
       <label for="slider">Ask on {state.time}</label>
       <input

@@ -77,7 +77,17 @@ function Partners({ entity, events, go }: { entity: string; events: readonly Hap
   );
 }
 
-function Next({ entity, events, go, about }: { entity: string; events: readonly Happening[]; go: Go; about: Statistics }) {
+function Next({
+  entity,
+  events,
+  go,
+  about,
+}: {
+  entity: string;
+  events: readonly Happening[];
+  go: Go;
+  about: Statistics;
+}) {
   const mine = events.filter((event) => event.subject === entity);
   const relations = counted(mine.map((event) => event.relation)).slice(0, NEXT);
   const time = shift(about.last, 1, about.unit);

@@ -23,7 +23,7 @@ export function ModelPage({ about }: { readonly about: Statistics }) {
       <Problem error={models.error} />
       <section aria-labelledby="models">
         <h2 id="models">Models</h2>
-        <div class="scroll" tabIndex={0} role="region" aria-labelledby="models">
+        <div class="scroll" tabIndex={0} role="region" aria-label="Table of models">
           <table>
             <thead>
               <tr>

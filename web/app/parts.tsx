@@ -13,11 +13,12 @@ export function Problem({ error }: { readonly error: Refusal | null }) {
 }
 
 /** A name that leads to its own page. */
-export function Entity({ name, go }: { readonly name: string; readonly go: Go }) {
+export function Entity({ name, go, label }: { readonly name: string; readonly go: Go; readonly label?: string }) {
   const to = { ...EMPTY, view: "entity", entity: name } as const;
   return (
     <a
       dir="auto"
+      aria-label={label && `${name}: ${label}`}
       href={toUrl(to)}
       onClick={(event) => {
         event.preventDefault();
@@ -25,7 +26,7 @@ export function Entity({ name, go }: { readonly name: string; readonly go: Go })
         go(to);
       }}
     >
-      {name}
+      {label ?? name}
     </a>
   );
 }

@@ -1,7 +1,7 @@
 /** Two candidates side by side: what spoke for each. */
 import { post, type Explanation } from "./api";
 import { Problem } from "./parts";
-import { request } from "./ask";
+import { request } from "./request";
 import type { Go, State } from "./url";
 import { useFetched } from "./use";
 import { Facts } from "./why";

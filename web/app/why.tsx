@@ -24,7 +24,7 @@ export function Why({ found, state, go }: Props) {
       </h2>
       <p class="verdict">{found.verdict ?? found.paths[0]?.sentence}</p>
       <Supposed state={state} go={go} />
-      {found.picture && <Picture document={found.picture} />}
+      <Picture state={state} />
       <h3>Facts that carried it</h3>
       <Facts facts={found.evidence} state={state} go={go} />
       <Suppose state={state} go={go} />
@@ -127,9 +127,30 @@ function Suppose({ state, go }: { state: State; go: Go }) {
           go({ given: [...state.given.filter((one) => !same(one, fact)), fact] });
         }}
       >
-        <Combobox label="Supposed: who" of="entities" value={fact.subject} choose={(subject) => { put({ subject }); }} />
-        <Combobox label="did what" of="relations" value={fact.relation} choose={(relation) => { put({ relation }); }} />
-        <Combobox label="to whom" of="entities" value={fact.object} choose={(object) => { put({ object }); }} />
+        <Combobox
+          label="Supposed: who"
+          of="entities"
+          value={fact.subject}
+          choose={(subject) => {
+            put({ subject });
+          }}
+        />
+        <Combobox
+          label="did what"
+          of="relations"
+          value={fact.relation}
+          choose={(relation) => {
+            put({ relation });
+          }}
+        />
+        <Combobox
+          label="to whom"
+          of="entities"
+          value={fact.object}
+          choose={(object) => {
+            put({ object });
+          }}
+        />
         <div class="field">
           <label for="supposed-when">on</label>
           <input

@@ -18,6 +18,8 @@ export interface Options {
   readonly theme?: "light" | "dark" | "auto";
   /** Whether the mouse wheel zooms; off where the page around scrolls. */
   readonly wheel?: boolean;
+  /** Whether question and verdict stand above the picture; off where the page around tells them. */
+  readonly header?: boolean;
 }
 
 export interface Viewer {
@@ -42,6 +44,7 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
   let pinned: Spot = null;
 
   const header = makeHeader();
+  if (options.header === false) header.root.style.display = "none";
   const tools = makeTools({ choose, redraw });
   const side = makeSide({
     choose: (candidate) => {
