@@ -92,4 +92,4 @@ gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) build web/node_modules src/xerte/explanation/viewer .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build web/node_modules src/xerte/explanation/viewer src/xerte/app/page .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
