@@ -10,11 +10,13 @@ from typing import Any
 
 import torch
 
+from xerte.api.ask import Asker
 from xerte.api.asking import to_answers, to_candidates, to_names, to_queries, to_questions
 from xerte.api.datasets import load
 from xerte.api.explain import Explainer
 from xerte.api.forecast import UNKNOWN, Asked, Forecast, Question, Time, refuse_bad_top
 from xerte.api.notes import Notes
+from xerte.api.replies import Reply, Scan
 from xerte.api.traces import trace_of
 from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
@@ -194,6 +196,47 @@ class Model:
     @cached_property
     def _notes(self) -> Notes:
         return Notes(self.dataset, self.history)
+
+    @cached_property
+    def _asker(self) -> Asker:
+        return Asker(self.dataset)
+
+    def ask(
+        self,
+        subject: str,
+        relation: str,
+        object: str,
+        *,
+        at: Time | None = None,
+        within: str | int | None = None,
+        when: bool = False,
+        how_often: str | int | None = None,
+        as_of: Time | None = None,
+        top: int = 10,
+    ) -> Reply:
+        """How likely events are, when they come, how often; from rates of past events, calibrated on valid.
+
+        `model.ask("Ann", "helps", "Ben", within="30d").answers[0].probability`
+
+        Args:
+            subject, relation, object: names; "?" asks for one, "*" is any, "A | B" is one of these, "Make*" all alike.
+            at: does it happen at this time.
+            within: does it happen at least once within so long: "30d", "2w", "3y", or a number of units.
+            when: when does it happen next.
+            how_often: how often is it to be expected within so long.
+            as_of: only facts before it are read; unless given, all, or with `at` those before that time.
+            top: how many answers to give.
+
+        Raises:
+            UnknownNameError: a name is not in the dataset; the closest ones are suggested.
+            InputError: not exactly one kind is asked about, or an interval is none.
+        """
+        kind: dict[str, Any] = {"at": at, "within": within, "when": when, "how_often": how_often}
+        return self._asker.ask(subject, relation, object, **kind, as_of=as_of, top=top)
+
+    def scan(self, next: str | int = 1, as_of: Time | None = None, top: int = 20) -> Scan:
+        """The likeliest next events of all that ever happened, and those farthest above their usual rate."""
+        return self._asker.scan(next, as_of, top)
 
     def evaluate(
         self,

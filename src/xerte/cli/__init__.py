@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from xerte import __version__
+from xerte.cli.ask import ask, scan
 from xerte.cli.compare import compare
 from xerte.cli.data import data
 from xerte.cli.demo import demo
@@ -76,6 +77,8 @@ app = typer.Typer(
 app.add_typer(data, name="data")
 app.command()(evaluate)
 app.command()(forecast)
+app.command()(ask)
+app.command()(scan)
 app.command()(explain)
 app.command()(rules)
 app.command()(faithfulness)
@@ -110,6 +113,7 @@ def root(
     xerte train mine                                    learn from them
     xerte evaluate mine                                 how good is it?
     xerte forecast mine "Ada Lund" "visits" 2024-05-01  what comes next?
+    xerte ask mine "Ada Lund" "?" "?" --within 30d      how likely is it?
     xerte explain mine "Ada Lund" "visits" 2024-05-01   and why?
     xerte faithfulness mine                             does the answer hang on what is shown?
 

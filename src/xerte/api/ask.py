@@ -1,0 +1,236 @@
+"""How likely, within when, what next, how often: questions answered from rates of past events.
+
+`?` asks for a name, `*` means any; "A | B" means one of these, and a name with stars in it all that match.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xerte.api.durations import parse_duration
+from xerte.api.forecast import Time
+from xerte.api.grammar import ASKS, chosen, events, grouped
+from xerte.api.replies import Evidence, Likelihood, Reply, Scan, Scanned
+from xerte.data.dataset import Dataset
+from xerte.data.vocabulary import Vocabulary
+from xerte.data.words import counted
+from xerte.errors import InputError
+from xerte.rates.counts import Counts, Known, Triples
+from xerte.rates.model import RateModel
+from xerte.rates.shares import FactShare, shares
+from xerte.rates.stored import rates_of
+
+Int = npt.NDArray[np.int64]
+Real = npt.NDArray[np.float64]
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+_EVIDENCE = 10
+MODEL = "rates"
+
+
+class Asker:
+    """Answers about one dataset; the rates are fitted or read at the first question.
+
+    Args:
+        dataset: what is asked about.
+        model: what the user wants to answer; told in a note where it cannot yet.
+    """
+
+    def __init__(self, dataset: Dataset, model: str | None = None) -> None:
+        self.dataset, self._wanted = dataset, model
+        self._known: Known | None = None
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The facts, ready to be counted."""
+        return Counts.of(self.dataset)
+
+    @cached_property
+    def rates(self) -> RateModel:
+        """From counts to probabilities."""
+        return rates_of(self.dataset, self.counts)
+
+    def ask(
+        self,
+        subject: str,
+        relation: str,
+        object: str,
+        *,
+        at: Time | None = None,
+        within: str | int | None = None,
+        when: bool = False,
+        how_often: str | int | None = None,
+        as_of: Time | None = None,
+        top: int = 10,
+    ) -> Reply:
+        """Exactly one of `at`, `within`, `when` and `how_often` says what is asked; see `Model.ask`."""
+        kinds = [
+            name for name, given in zip(_KINDS, (at, within, when or None, how_often), strict=True) if given is not None
+        ]
+        if len(kinds) != 1:
+            raise InputError("ask about one of these: a time, an interval, when, or how often")
+        if top < 1:
+            raise InputError(f"top is {top}: ask for at least one answer")
+        calendar, data = self.dataset.calendar, self.dataset
+        end = data.last_time + calendar.ticks_per_unit
+        start = None if at is None else calendar.parse(str(at))
+        known_before = calendar.parse(str(as_of)) if as_of is not None else end if start is None else start
+        if start is not None and start < known_before:
+            raise InputError(
+                f"{at} lies before {as_of}, up to which everything is known", hint="ask about a later time"
+            )
+        begin = known_before if start is None else start
+        length = (
+            calendar.ticks_per_unit if start is not None else self._length(within if how_often is None else how_often)
+        )
+        words = (subject, relation, object)
+        slots = [chosen(text, names) for text, names in zip(words, self._names, strict=True)]
+        known = self._before(known_before)
+        asked, notes = events(slots, known, [text == ASKS for text in words])
+        horizon = (
+            (begin - known_before) / calendar.ticks_per_unit,
+            (begin + length - known_before) / calendar.ticks_per_unit,
+        )
+        notes += self._warnings(known, known_before, end, horizon[1])
+        expected = self._expected(known, asked, *horizon)
+        groups = grouped(asked, [text == ASKS for text in words])
+        rate = np.bincount(groups, expected).astype(float)
+        order = np.argsort(-rate, kind="stable")[:top]
+        probability = self.rates.happening(rate[order])
+        first = [int(np.flatnonzero(groups == group)[np.argmax(expected[groups == group])]) for group in order]
+        answers = tuple(
+            Likelihood(*self._words(words, asked, row), float(p), self.rates.reliability(float(p)))
+            for row, p in zip(first, probability, strict=True)
+        )
+        rows = groups == order[0] if len(order) else np.zeros(0, bool)
+        more: dict[str, Any] = {"from": calendar.format(begin), "until": calendar.format(begin + length)}
+        if kinds[0] == "how often":
+            more["expected"] = float(rate[order[0]]) if len(order) else 0.0
+        if kinds[0] == "when":
+            more = self._when(known, asked[rows], known_before)
+        evidence = tuple(map(self._fact, shares(self.rates, known, asked[rows], horizon[1])[:_EVIDENCE]))
+        question = " ".join((*words, *_said(kinds[0], at, within, how_often)))
+        return Reply(question, kinds[0], calendar.format(known_before), MODEL, answers, evidence, tuple(notes), more)
+
+    def scan(self, next: str | int = "1", as_of: Time | None = None, top: int = 20) -> "Scan":
+        """The likeliest and the most surprising events of the next days, of all that ever happened.
+
+        Args:
+            next: how long; a duration.
+            as_of: only facts before it are read; unless given, all are.
+            top: how many of each.
+        """
+        calendar = self.dataset.calendar
+        length = self._length(next)
+        time = self.dataset.last_time + calendar.ticks_per_unit if as_of is None else calendar.parse(str(as_of))
+        known = self._before(time)
+        if not known.size:
+            raise InputError(f"nothing is known before {calendar.format(time)}", hint="choose a later day")
+        asked, units = known.seen(), length / calendar.ticks_per_unit
+        counts = known.of(asked)
+        expected = self.rates.expected(counts, asked.relation, np.full(len(asked), units))
+        usual = counts[:, 0, -1] * units  # its own events per unit of time, so far
+        surprise = expected / usual.clip(min=1e-12)
+        probability = self.rates.happening(expected)
+        likely = np.argsort(-probability, kind="stable")[:top]
+        # Far above its own rate, and likely enough to be worth a look.
+        strange = np.argsort(-np.where(probability >= 0.01, surprise, 0), kind="stable")[:top]
+        parts = tuple(
+            tuple(
+                Scanned(
+                    *self._words((ASKS,) * 3, asked, row),
+                    float(probability[row]),
+                    self.rates.reliability(float(probability[row])),
+                    float(surprise[row]),
+                )
+                for row in rows.tolist()
+            )
+            for rows in (likely, strange)
+        )
+        return Scan(calendar.format(time), calendar.format(time + length), MODEL, len(asked), *parts)
+
+    @property
+    def _names(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
+        return self.dataset.entities, self.dataset.relations, self.dataset.entities
+
+    def _length(self, text: str | int | None) -> int:
+        unit = self.dataset.calendar.ticks_per_unit
+        return (
+            round(max(1.0, self.rates.longest)) * unit if text is None else parse_duration(text, self.dataset.calendar)
+        )
+
+    def _before(self, time: int) -> Known:
+        """What is known before a time; that of the last question is kept."""
+        if self._known is None or self._known.as_of != time:
+            self._known = self.counts.before(time)
+        return self._known
+
+    def _expected(self, known: Known, asked: Triples, begin: float, end: float) -> Real:
+        """Events to be expected in an interval, of each; [n]."""
+        counts = known.of(asked)
+        late, early = (self.rates.expected(counts, asked.relation, np.full(len(asked), edge)) for edge in (end, begin))
+        return late - early
+
+    def _when(self, known: Known, asked: Triples, time: int) -> dict[str, Any]:
+        """The distribution of the first time at which one of these happens."""
+        calendar, longest = self.dataset.calendar, max(1, round(self.rates.longest))
+        counts = known.of(asked)
+        rate = [
+            self.rates.expected(counts, asked.relation, np.full(len(asked), float(edge))).sum()
+            for edge in range(1, longest + 1)
+        ]
+        chance = self.rates.happening(np.array(rate))
+        found = {q: int(np.searchsorted(chance, q)) for q in QUANTILES}
+        dates = {
+            q: None if at == longest else calendar.format(time + at * calendar.ticks_per_unit)
+            for q, at in found.items()
+        }
+        curve = [[calendar.format(time + edge * calendar.ticks_per_unit), float(p)] for edge, p in enumerate(chance)]
+        return {
+            "from": calendar.format(time),
+            "until": calendar.format(time + longest * calendar.ticks_per_unit),
+            "median": dates[0.5],
+            "quantiles": {str(q): date for q, date in dates.items()},
+            "beyond": float(1 - chance[-1]),
+            "curve": curve,
+        }
+
+    def _warnings(self, known: Known, time: int, end: int, horizon: float) -> list[str]:
+        calendar, unit, notes = self.dataset.calendar, self.dataset.calendar.unit, []
+        if self._wanted not in (None, MODEL):
+            notes.append(f"{self._wanted} tells who is likelier than whom; how likely is told by rates of past events")
+        if not known.size:
+            notes.append(f"nothing is known before {calendar.format(time)}: every answer is a guess")
+        if time > end:
+            notes.append(f"the facts end before {calendar.format(end)}: what happened since is not known")
+        if horizon > self.rates.longest:
+            tested = counted(round(self.rates.longest), str(unit))
+            notes.append(f"never tested so far ahead: intervals of up to {tested} were")
+        return notes
+
+    def _words(self, words: tuple[str, str, str], asked: Triples, row: int) -> tuple[str, str, str]:
+        ids = (asked.subject[row], asked.relation[row], asked.object[row])
+        named = (
+            names[int(id)] if word == ASKS else word for word, names, id in zip(words, self._names, ids, strict=True)
+        )
+        subject, relation, object = named
+        return subject, relation, object
+
+    def _fact(self, found: FactShare) -> Evidence:
+        s, p, o, t = (int(column[found.fact]) for column in self.dataset.facts.columns())
+        names = self.dataset.entities[s], self.dataset.relations[p], self.dataset.entities[o]
+        return Evidence(*names, self.dataset.calendar.format(t), found.share)
+
+
+_KINDS = ("at", "within", "when", "how often")
+
+
+def _said(kind: str, at: Time | None, within: str | int | None, how_often: str | int | None) -> tuple[str, ...]:
+    return {
+        "at": ("at", str(at)),
+        "within": ("within", str(within)),
+        "when": ("when",),
+        "how often": ("how often in", str(how_often)),
+    }[kind]

@@ -1,0 +1,111 @@
+"""`xerte ask` and `xerte scan`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from xerte.api.replies import Reply
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")]
+AsOf = Annotated[str | None, typer.Option(help="Read only what happened before this time (default: all).")]
+
+
+def ask(
+    dataset: Data,
+    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it, * is any.")],
+    relation: Annotated[str, typer.Argument(help="What is done; ? asks, * is any.")],
+    object: Annotated[str, typer.Argument(help="To whom; ? asks, * is any.")],
+    at: Annotated[str | None, typer.Option(help="Does it happen at this time?")] = None,
+    within: Annotated[str | None, typer.Option(help="Does it happen within so long: 30d, 2w, 3y?")] = None,
+    when: Annotated[bool, typer.Option("--when", help="When does it happen next?")] = False,
+    how_often: Annotated[str | None, typer.Option(help="How often does it happen within so long?")] = None,
+    as_of: AsOf = None,
+    model: Annotated[str | None, typer.Option(help="What answers (default and, so far, always: rates).")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Says how likely events are: SUBJECT RELATION OBJECT, with ? for what is asked and * for any.
+
+    "A | B" is one of these; a name with stars in it is all that match.
+
+    \b
+    xerte ask world Wenoravrin condemns Druerugard --within 30d
+    xerte ask world Wenoravrin "?" "?" --within 7d --as-of 2022-10-20
+    xerte ask world Wenoravrin condemns Druerugard --when
+    xerte ask world Wenoravrin "*" Druerugard --how-often 30d --json
+    """
+    from xerte import api
+    from xerte.api.ask import Asker
+
+    asker = Asker(api.load(dataset), model)
+    kind = {"at": at, "within": within, "when": when, "how_often": how_often}
+    with busy("rates"):
+        reply = asker.ask(subject, relation, object, **kind, as_of=as_of, top=top)  # type: ignore[arg-type]
+    if as_json:
+        print_json(reply.to_json())
+    else:
+        _print(reply)
+
+
+def scan(
+    dataset: Data,
+    next: Annotated[str | None, typer.Option(help="How far ahead: 1d, 2w (default: one unit of time).")] = None,
+    as_of: AsOf = None,
+    top: Annotated[int, typer.Option(min=1, help="How many events to list.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Lists what is likely to happen next, and what is likelier than usual, of all that ever happened.
+
+    \b
+    xerte scan world
+    xerte scan icews14 --next 7d --as-of 2014-12-01 --json
+    """
+    from xerte import api
+    from xerte.api.ask import Asker
+
+    with busy("rates"):
+        found = Asker(api.load(dataset)).scan(next or 1, as_of, top)
+    if as_json:
+        print_json(found.to_json())
+        return
+    for title, events in (("Likely", found.likely), ("Likelier than usual", found.surprising)):
+        rows = [
+            (f"{100 * one.probability:.1f} %", f"× {one.surprise:.1f}", one.subject, one.relation, one.object)
+            for one in events
+        ]
+        columns = ("probability", "usual rate", "subject", "relation", "object")
+        print_table(f"{title}, from {found.as_of} until {found.until}", columns, rows, left=0)
+
+
+def _print(reply: "Reply") -> None:
+    title = f"{reply.question}, knowing what happened before {reply.as_of}"
+    rows = [
+        (
+            f"{100 * one.probability:.1f} %",
+            "" if one.reliability is None else f"± {100 * one.reliability:.1f}",
+            one.subject,
+            one.relation,
+            one.object,
+        )
+        for one in reply.answers
+    ]
+    print_table(title, ("probability", "", "subject", "relation", "object"), rows, left=0)
+    if "expected" in reply.more:
+        print_text(f"Expected: {reply.more['expected']:.2f} times until {reply.more['until']}.")
+    if "median" in reply.more:
+        print_text(
+            f"Median: {reply.more['median'] or 'not within the horizon'}; not before {reply.more['until']}: "
+            f"{100 * reply.more['beyond']:.1f} %."
+        )
+    if reply.evidence:
+        print_table(
+            "What speaks for the first",
+            ("share", "time", "subject", "relation", "object"),
+            [(f"{100 * one.share:.1f} %", one.time, one.subject, one.relation, one.object) for one in reply.evidence],
+            left=0,
+        )
+    for note in reply.notes:
+        print_text(f"note: {note}")

@@ -1,0 +1,204 @@
+"""How the rates' few numbers are learned: by looking back from many days of training, and calibrated on valid."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from xerte.data.dataset import Dataset
+from xerte.evaluation.proper import reliability_at
+from xerte.rates.counts import HALF_LIVES, KINDS, Counts, Triples
+from xerte.rates.model import LEAST, RateModel, fading
+from xerte.types import Split
+
+Int = npt.NDArray[np.int64]
+Real = npt.NDArray[np.float64]
+
+_NEVER = np.iinfo(np.int64).max
+DAYS, QUESTIONS = 40, 1000
+"""So many times to look back from, and so many questions at each."""
+EDGES = (0, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+"""Between these probabilities it is said how reliable they are."""
+_RIDGE = 4.0
+"""How many events' worth of doubt there is about a relation's being unlike the others."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Questions as they could have been asked, and what came of them.
+
+    Attributes:
+        asked: the events.
+        counts: [n, kinds, half-lives], as known then.
+        gap: units until the event happened; ∞ where it did not until the data or the window ended.
+        seen: units until then.
+    """
+
+    asked: Triples
+    counts: Real
+    gap: Real
+    seen: Real
+
+    def at(self, horizon: float) -> tuple["Sample", npt.NDArray[np.bool_]]:
+        """Those that could be followed so long, and whether the event happened within it."""
+        rows = self.seen >= horizon
+        part = Sample(self.asked[rows], self.counts[rows], self.gap[rows], self.seen[rows])
+        return part, part.gap < horizon
+
+
+def horizons(counts: Counts, time: Int) -> list[float]:
+    """1, 2, 4, … units, up to three quarters of what these times span and to 64."""
+    span = (int(time.max()) - int(time.min())) / counts.unit if len(time) else 0
+    return [float(h) for h in (1, 2, 4, 8, 16, 32, 64) if h == 1 or h <= 0.75 * span]
+
+
+def draw(
+    counts: Counts, times: Int, end: int, questions: int, seed: int, kinds: tuple[float, ...] = (0.5, 0.3, 0.2)
+) -> Sample:
+    """Questions asked at these times, facts at or after `end` being unknown for ever.
+
+    Args:
+        counts: all facts.
+        times: when to ask; ticks.
+        end: ticks; nothing from then on is looked at.
+        questions: at each time.
+        seed: of what is drawn.
+        kinds: the shares of events that happened before; of pairs that met before, the relation drawn by its frequency;
+            and of subjects, relations and objects drawn independently by their frequency.
+    """
+    found: list[Sample] = []
+    for time in times.tolist():
+        known, random = counts.before(time), np.random.default_rng([seed, time % (1 << 32)])
+        if not known.size:
+            continue
+        past, seen = counts.events[: known.size], known.seen()
+        some = [round(share * questions) for share in kinds]
+        again = seen[random.integers(0, len(seen), some[0])]
+        pairs = seen[random.integers(0, len(seen), some[1])]
+        picked = [past[random.integers(0, known.size, count)] for count in (some[1], some[2], some[2], some[2])]
+        asked = Triples(
+            np.concatenate([again.subject, pairs.subject, picked[1].subject]),
+            np.concatenate([again.relation, picked[0].relation, picked[2].relation]),
+            np.concatenate([again.object, pairs.object, picked[3].object]),
+        )
+        following = counts.next_time(asked, time)
+        gap = np.where(following < end, (following - time) / counts.unit, np.inf)
+        found.append(Sample(asked, known.of(asked), gap, np.full(len(asked), (end - time) / counts.unit)))
+    return joined(found)
+
+
+def joined(parts: list[Sample]) -> Sample:
+    """All samples as one."""
+    asked = (
+        np.concatenate([getattr(part.asked, name) for part in parts]) for name in ("subject", "relation", "object")
+    )
+    return Sample(
+        Triples(*asked), *(np.concatenate([getattr(p, name) for p in parts]) for name in ("counts", "gap", "seen"))
+    )
+
+
+def fit(dataset: Dataset, counts: Counts | None = None, seed: int = 0, questions: int = QUESTIONS) -> RateModel:
+    """The rates of a dataset: learned from train, calibrated on valid; test facts are not looked at.
+
+    Args:
+        dataset: gives the splits.
+        counts: of its facts, where they are at hand.
+        seed: of the questions drawn.
+        questions: at each of the times looked back from.
+    """
+    counts = counts or Counts.of(dataset)
+    train, valid = (dataset.split(split).time.astype(np.int64) for split in (Split.TRAIN, Split.VALID))
+    every = horizons(counts, train)
+    if not len(train):
+        return RateModel(np.ones((len(KINDS), len(HALF_LIVES))), 1.0, 1.0, np.zeros(counts.num_relations))
+    times = np.unique(train)
+    times = times[len(times) // 4 :]
+    times = times[np.linspace(0, len(times) - 1, min(DAYS, len(times))).astype(int)]
+    learned = _learned(counts, draw(counts, times, int(train.max()) + 1, questions, seed), every)
+    if not len(valid):
+        return learned
+    times = np.unique(valid)
+    end = int(valid.max()) + 1
+    times = times[np.linspace(0, len(times) - 1, min(DAYS, len(times))).astype(int)]
+    return _calibrated(learned, draw(counts, times, end, questions, seed + 1), horizons(counts, valid))
+
+
+def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:
+    """Maximum likelihood of when events happened: between which two horizons, or not until the longest one seen."""
+    import torch
+
+    edges = np.array([0.0, *every])
+    seen = np.searchsorted(edges, sample.seen, side="right") - 1  # the last edge that was lived to see
+    place = np.searchsorted(edges, sample.gap, side="right")
+    happened = place <= seen
+    use = seen > 0
+    before, after = edges[np.where(happened, place - 1, 0)][use], edges[np.where(happened, place, seen)][use]
+    n, relation = torch.from_numpy(sample.counts[use]), torch.from_numpy(sample.asked.relation[use])
+    fade, length = torch.from_numpy(fading(after))[:, None, :], torch.from_numpy(LEAST * after)
+    truth, late_ones = torch.from_numpy(happened[use]), torch.from_numpy(np.flatnonzero(before > 0))
+    n_late, fade_late = n[late_ones], torch.from_numpy(fading(before[before > 0]))[:, None, :]
+    length_late = torch.from_numpy(LEAST * before[before > 0])
+    weight = torch.full(sample.counts.shape[1:], -3.0, dtype=torch.float64, requires_grad=True)
+    exponent = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    of_relation = torch.zeros(counts.num_relations, dtype=torch.float64, requires_grad=True)
+    common, spread = (torch.zeros((), dtype=torch.float64, requires_grad=True) for _ in range(2))
+    optimiser = torch.optim.LBFGS(
+        [weight, exponent, of_relation, common, spread],
+        max_iter=120,
+        tolerance_change=1e-8,
+        history_size=20,
+        line_search_fn="strong_wolfe",
+    )
+
+    def expected(n: torch.Tensor, fade: torch.Tensor, length: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
+        total = (n * (torch.exp(weight) * fade)).sum((1, 2)) + length
+        factor = common + of_relation.index_select(0, of)
+        log_rate = factor + torch.exp(exponent) * torch.log(total.clamp(min=1e-300))
+        return torch.exp(-spread) * torch.log1p(torch.exp(spread + log_rate.clamp(max=30)))
+
+    def loss() -> torch.Tensor:
+        optimiser.zero_grad()
+        late = expected(n, fade, length, relation)
+        early = torch.zeros_like(late).index_copy(
+            0, late_ones, expected(n_late, fade_late, length_late, relation[late_ones])
+        )
+        # log(e^-early - e^-late) where it happened in between, -late where it did not.
+        between = -early + torch.log(-torch.expm1(-(late - early).clamp(min=1e-12)))
+        value: torch.Tensor = -torch.where(truth, between, -late).sum() + _RIDGE * of_relation.square().sum() / 2
+        value = value / len(truth)
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimiser.step(loss)  # type: ignore[no-untyped-call]
+    power, variance = (float(one.detach().exp()) for one in (exponent, spread))
+    factors = (common + of_relation).detach().numpy()
+    return RateModel(weight.detach().exp().numpy(), power, variance, factors, longest=every[-1])
+
+
+def _calibrated(model: RateModel, sample: Sample, every: list[float]) -> RateModel:
+    """(a, b) by maximum likelihood over all horizons that could be followed, and how reliable that makes it."""
+    import torch
+
+    log_rate, truth = [], []
+    for horizon in every:
+        part, happened = sample.at(horizon)
+        rate = model.expected(part.counts, part.asked.relation, np.full(len(happened), horizon))
+        log_rate.append(np.log(rate.clip(min=1e-300)))
+        truth.append(happened)
+    x, y = torch.from_numpy(np.concatenate(log_rate)), torch.from_numpy(np.concatenate(truth))
+    if not bool(y.any()):
+        return model
+    pair = torch.tensor([0.0, 0.0], dtype=torch.float64, requires_grad=True)  # a, log b
+    optimiser = torch.optim.LBFGS([pair], max_iter=60, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimiser.zero_grad()
+        rate = torch.log1p(model.spread * torch.exp((pair[0] + torch.exp(pair[1]) * x).clamp(max=30))) / model.spread
+        value: torch.Tensor = -torch.where(y, torch.log(-torch.expm1(-rate.clamp(min=1e-12))), -rate).mean()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimiser.step(loss)  # type: ignore[no-untyped-call]
+    calibrated = replace(model, calibration=(float(pair[0].detach()), float(pair[1].detach().exp())))
+    probability = calibrated.happening(np.exp(calibrated.calibration[0] + calibrated.calibration[1] * x.numpy()))
+    return replace(calibrated, levels=reliability_at(probability, y.numpy(), EDGES))

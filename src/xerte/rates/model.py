@@ -1,0 +1,117 @@
+"""From counts to probabilities: a rate that past events raise, and what follows for an interval of time.
+
+Λ(h) = c_p (Σ_j w_j n_j G_j(h))^β
+
+is how many events (s, p, o) are to be expected within h units, as if they came independently. n_j are the decayed
+counts of `counts`, one per kind and half-life τ_j; a count fades over the interval as it did before,
+G_j(h) = ∫₀^h 2^(-u / τ_j) du; w_j ≥ 0 says what a count is worth, c_p how much more often the relation happens than
+others, 0 < β that the second fact says less than the first. So
+
+P(at least once within h) = 1 - (1 + σ Λ(h))^(-1/σ):
+
+events come independently at a rate that is itself uncertain, its variance being σ times its mean squared (σ → 0:
+1 - exp(-Λ)).
+
+The sum is additive in facts: a fact's share of it is its share of the probability's evidence. Last, calibration:
+log Λ becomes a + b log Λ.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xerte.evaluation.proper import Level
+from xerte.rates.counts import HALF_LIVES, KINDS
+
+Real = npt.NDArray[np.float64]
+LEAST = 1e-9
+"""What Σ is at least: an event that nothing speaks for is not impossible."""
+
+
+def fading(horizon: Real) -> Real:
+    """G_j(h) of every half-life; [n] -> [n, half-lives]."""
+    half = np.array(HALF_LIVES)
+    with np.errstate(invalid="ignore"):
+        faded = half / np.log(2) * (1 - 0.5 ** (horizon[:, None] / half))
+    return np.where(np.isfinite(half), faded, horizon[:, None])
+
+
+@dataclass(frozen=True)
+class RateModel:
+    """The few numbers of the model; see the module.
+
+    Attributes:
+        weight: w [kinds, half-lives].
+        exponent: β.
+        spread: σ.
+        relation: log c of every relation [R].
+        calibration: (a, b).
+        longest: units; the longest interval it was tested on.
+        levels: how reliable its probabilities were on valid.
+    """
+
+    weight: Real
+    exponent: float
+    spread: float
+    relation: Real
+    calibration: tuple[float, float] = (0.0, 1.0)
+    longest: float = 0.0
+    levels: tuple[Level, ...] = ()
+
+    def expected(self, counts: Real, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
+        """Λ(h): [n, kinds, half-lives], [n], [n] -> [n]."""
+        total = (counts * self.weight * fading(horizon)[:, None, :]).sum((1, 2)) + LEAST * horizon
+        offset, slope = self.calibration
+        known = np.where(relation < len(self.relation), relation, 0)
+        factor = np.where(relation < len(self.relation), self.relation[known], 0.0)
+        log_rate = factor + self.exponent * np.log(total.clip(min=1e-300))
+        rate: Real = np.where(horizon > 0, np.exp(offset + slope * log_rate), 0.0)
+        return rate
+
+    def probability(self, counts: Real, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
+        """P(at least once within h) [n]."""
+        return self.happening(self.expected(counts, relation, horizon))
+
+    def happening(self, expected: Real) -> Real:
+        """1 - (1 + σ Λ)^(-1/σ)."""
+        return -np.expm1(-np.log1p(self.spread * expected) / self.spread)
+
+    def reliability(self, probability: float) -> float | None:
+        """How far off such a probability may be, as seen on valid; None where nothing was."""
+        near = [one for one in self.levels if one.least <= probability <= one.most]
+        near = near or sorted(self.levels, key=lambda one: abs(one.mean - probability))[:1]
+        return max((one.error for one in near), default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a plain dictionary."""
+        return {
+            "kinds": list(KINDS),
+            "half_lives": [half if np.isfinite(half) else None for half in HALF_LIVES],
+            "weight": self.weight.tolist(),
+            "exponent": self.exponent,
+            "spread": self.spread,
+            "relation": self.relation.tolist(),
+            "calibration": list(self.calibration),
+            "longest": self.longest,
+            "levels": [vars(level) for level in self.levels],
+        }
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> "RateModel":
+        """The model that `to_json` described.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is not such a description.
+        """
+        weight, relation = np.array(value["weight"], float), np.array(value["relation"], float)
+        if weight.shape != (len(KINDS), len(HALF_LIVES)) or relation.ndim != 1 or (weight < 0).any():
+            raise ValueError("weights")
+        offset, slope = value["calibration"]
+        levels = tuple(Level(**level) for level in value["levels"])
+        numbers = (*(float(value[name]) for name in ("exponent", "spread", "longest")), float(offset), float(slope))
+        if not all(map(np.isfinite, (*numbers, *weight.flat, *relation))) or numbers[1] <= 0:
+            raise ValueError("numbers")
+        exponent, spread, longest, *calibration = numbers
+        return RateModel(weight, exponent, spread, relation, (calibration[0], calibration[1]), longest, levels)

@@ -1,0 +1,165 @@
+"""Counts against a slow twin, rates by hand, what fitting finds again, and which facts are told."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from test_contract import small_dataset
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.rates.counts import HALF_LIVES, KINDS, Counts, Triples
+from xerte.rates.fitting import draw, fit
+from xerte.rates.model import RateModel, fading
+from xerte.rates.shares import shares
+
+DATA = small_dataset()
+
+
+def events(*rows: tuple[int, int, int]) -> Triples:
+    return Triples(*np.array(rows, np.int64).T)
+
+
+def slow_counts(
+    facts: list[tuple[int, ...]], time: int, asked: tuple[int, int, int], unit: int = 1
+) -> list[list[float]]:
+    """The definition, fact by fact."""
+    s, p, o = asked
+    past = [fact for fact in facts if fact[3] < time]
+    span = max(1.0, (time - min(t for *_, t in past)) / unit)
+    found: list[list[float]] = [[] for _ in KINDS]
+    doubt = 1.0
+    for half in reversed(HALF_LIVES):
+
+        def total(*want: tuple[int | None, int | None, int | None], half: float = half) -> float:
+            return sum(
+                1 / span if math.isinf(half) else 0.5 ** ((time - t) / unit / half)
+                for *fact, t in past
+                if any(all(w is None or w == f for w, f in zip(one, fact, strict=True)) for one in want)
+            )
+
+        same, opposite = total((s, p, o)), 0.0 if s == o else total((o, p, s))
+        share = total((None, p, None)) / total((None, None, None))
+        pair = (total((s, None, o), (o, None, s)) - same - opposite) * share
+        habit = total((s, p, None)) * total((None, p, o)) / total((None, p, None)) if share else 0.0
+        if math.isinf(half):
+            doubt = 1 + span * (habit + pair)
+        met = any({f[0], f[2]} == {s, o} for f in past)
+        values = (same, opposite, pair / doubt, habit / doubt if met else 0, 0 if met else habit / doubt)
+        for column, value in zip(found, values, strict=True):
+            column.insert(0, value)
+    return found
+
+
+def test_counts_are_those_of_the_definition_and_read_nothing_later() -> None:
+    rows = [tuple(int(x) for x in row) for row in zip(*DATA.facts.columns(), strict=True)]
+    asked = [rows[3][:3], rows[100][:3], (rows[7][2], rows[7][1], rows[7][0]), (0, 1, 27), (28, 0, 29)]
+    for time in (20, 45):
+        found = Counts.of(DATA).before(time).of(events(*asked))  # type: ignore[arg-type]
+        for one, row in zip(asked, found, strict=True):
+            np.testing.assert_allclose(row, slow_counts(rows, time, one), atol=1e-12)  # type: ignore[arg-type]
+        past = DATA.facts[DATA.facts.time < time]
+        only = Counts(past, 30, 4, DATA.calendar).before(time).of(events(*asked))  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, only, atol=1e-12)
+
+
+def test_the_next_time_of_an_event() -> None:
+    counts = Counts(Facts.of([(0, 0, 1, 3), (0, 0, 1, 5), (1, 0, 0, 4)]), 2, 1, DATA.calendar)
+    asked = events((0, 0, 1), (1, 0, 0), (0, 0, 0))
+    never = np.iinfo(np.int64).max
+    assert counts.next_time(asked, 3).tolist() == [3, 4, never]
+    assert counts.next_time(asked, 4).tolist() == [5, 4, never]
+    assert counts.next_time(asked, 6).tolist() == [never] * 3
+
+
+def plain(weight: float = 1.0, exponent: float = 1.0, spread: float = 1e-9, factor: float = 0.0) -> RateModel:
+    """Only the event itself counts, and only its rate over all the time."""
+    weights = np.zeros((len(KINDS), len(HALF_LIVES)))
+    weights[0, -1] = weight
+    return RateModel(weights, exponent, spread, np.full(4, factor))
+
+
+def test_rates_by_hand() -> None:
+    assert fading(np.array([2.0]))[0].tolist() == pytest.approx(
+        [half / math.log(2) * (1 - 0.5 ** (2 / half)) for half in HALF_LIVES[:-1]] + [2]
+    )
+    counts = np.zeros((1, len(KINDS), len(HALF_LIVES)))
+    counts[0, 0, -1] = 0.3  # three events in ten days
+    relation, week = np.array([0]), np.array([7.0])
+    assert plain().probability(counts, relation, week) == pytest.approx(1 - math.exp(-2.1))
+    model = replace(plain(2.0, 0.5, 0.8, math.log(3)), calibration=(0.1, 1.2))
+    expected = math.exp(0.1 + 1.2 * (math.log(3) + 0.5 * math.log(4.2)))
+    assert model.expected(counts, relation, week) == pytest.approx(expected)
+    assert model.probability(counts, relation, week) == pytest.approx(1 - (1 + 0.8 * expected) ** (-1 / 0.8))
+    assert model.expected(counts, relation, np.array([0.0])) == 0
+    assert model.expected(counts, np.array([9]), week) == pytest.approx(math.exp(0.1 + 1.2 * 0.5 * math.log(4.2)))
+
+
+def test_a_model_survives_json_and_damage_is_refused() -> None:
+    model = fit(DATA, questions=50)
+    again = RateModel.from_json(json.loads(json.dumps(model.to_json())))
+    assert again.to_json() == model.to_json()
+    for harm in ({"weight": [[1]]}, {"exponent": math.nan}, {"spread": 0}, {"calibration": [1]}):
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            RateModel.from_json(model.to_json() | harm)
+
+
+def steady(days: int = 400, seed: int = 5) -> tuple[Dataset, np.ndarray]:
+    """Forty pairs whose events come independently, each at a daily rate of its own."""
+    random = np.random.default_rng(seed)
+    rate = np.geomspace(0.002, 0.5, 40)
+    happened = random.random((days, 40)) < rate
+    day, pair = np.nonzero(happened)
+    facts = Facts(*(column.astype(np.int32) for column in (2 * pair, np.zeros_like(pair), 2 * pair + 1, day)))
+    names = Vocabulary.of([f"e{i}" for i in range(80)]), Relations.of(["meets"])
+    cuts = int((day < 280).sum()), int(((day >= 280) & (day < 340)).sum())
+    sizes = (*cuts, len(facts) - sum(cuts))
+    return Dataset("steady", facts, sizes, *names, Calendar(Tick.DAY, "2024-01-01", Tick.DAY)), rate
+
+
+def test_fitting_finds_the_probabilities_of_a_steady_world() -> None:
+    data, rate = steady()
+    counts = Counts.of(data)
+    model = fit(data, counts, questions=200)
+    asked = events(*[(2 * i, 0, 2 * i + 1) for i in range(40)])
+    known = counts.before(340).of(asked)
+    for days in (1.0, 7.0, 30.0):
+        truth = 1 - (1 - rate) ** days
+        error = np.abs(model.probability(known, asked.relation, np.full(40, days)) - truth)
+        counted = np.abs(1 - np.exp(-days * known[:, 0, -1]) - truth)  # by one who knows that rates are steady
+        assert error.mean() < 1.5 * counted.mean() + 0.005, days
+
+
+def test_the_test_facts_are_not_looked_at() -> None:
+    data, _ = steady()
+    other = data.facts.object.copy()
+    other[-data.sizes[2] :] = 0
+    changed = replace(data, facts=replace(data.facts, object=other))
+    assert fit(data, questions=20).to_json() == fit(changed, questions=20).to_json()
+
+
+def test_shares_of_facts_and_habits_make_the_whole() -> None:
+    counts, model = Counts.of(DATA), fit(DATA, questions=50)
+    known, asked = counts.before(50), events((3, 1, 5))
+    told = shares(model, known, asked, 7.0)
+    parts = known.of(asked)[0] * model.weight * fading(np.array([7.0]))
+    assert sum(one.share for one in told) == pytest.approx(parts[:3].sum() / parts.sum())
+    assert [one.share for one in told] == sorted((one.share for one in told), reverse=True)
+    assert told
+    for one in told:
+        assert {int(DATA.facts.subject[one.fact]), int(DATA.facts.object[one.fact])} == {3, 5}
+        assert DATA.facts.time[one.fact] < 50
+
+
+def test_what_came_of_a_question_is_seen_up_to_the_end_and_no_further() -> None:
+    sample = draw(Counts.of(DATA), np.array([20, 35]), 40, 30, 1)
+    assert set(sample.seen) == {20, 5}
+    assert (sample.gap[np.isfinite(sample.gap)] < sample.seen[np.isfinite(sample.gap)]).all()
+    part, happened = sample.at(10)
+    assert set(part.seen) == {20}
+    assert happened.tolist() == (part.gap < 10).tolist()
+    assert happened.any()
