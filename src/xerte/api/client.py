@@ -1,6 +1,6 @@
 """A client of `xerte serve`, with the methods of `Model`; needs the extra `serve`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -86,6 +86,11 @@ class Client:
         """As `xerte.api.compare.compare`."""
         question = {"subject": subject, "relation": relation, "time": written(time), "object": object, "top": top}
         return self._post("compare", question | {"models": list(models)}, schemas.Comparison)
+
+    def append(self, events: "Iterable[Mapping[str, Any] | FactInNames]") -> schemas.Taken:
+        """Sends events, as `Dataset.append` takes them; what is wrong is refused, the rest is stored."""
+        rows = [dict(event) if isinstance(event, Mapping) else _fact(event) for event in events]
+        return self._post("events", rows, schemas.Taken)
 
     def datasets(self) -> list[schemas.Dataset]:
         """The datasets of the server's machine."""

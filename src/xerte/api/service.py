@@ -13,7 +13,7 @@ from xerte.api.compare import Comparison, compare
 from xerte.api.explain import Explanation
 from xerte.api.forecast import Forecast
 from xerte.api.model import Model
-from xerte.api.versions import dataset_version
+from xerte.api.versions import DatasetVersions
 from xerte.data.dataset import Dataset
 from xerte.experiment.shelf import TrainedModel, default_model, models, version
 
@@ -29,7 +29,7 @@ class Service:
         self._device = device
         self._datasets: dict[str, Dataset] = {}
         self._models: dict[tuple[str, str], Model] = {}
-        self._versions: dict[int, schemas.Versions] = {}
+        self._versions = DatasetVersions()
         self._lock = RLock()
 
     def dataset(self, name: str | Path) -> Dataset:
@@ -37,6 +37,7 @@ class Service:
         with self._lock:
             if str(name) not in self._datasets:
                 self._datasets[str(name)] = datasets.load(name)
+            self._datasets[str(name)] = self._datasets[str(name)].refreshed()  # with what was appended since
             return self._datasets[str(name)]
 
     def default_model(self, dataset: str) -> TrainedModel:
@@ -57,10 +58,8 @@ class Service:
 
     def versions(self, model: Model) -> schemas.Versions:
         """What this model's answers are made from."""
-        if id(model) not in self._versions:
-            weights = version(model.metadata) or f"{model.name}-{__version__}"
-            self._versions[id(model)] = schemas.Versions(dataset=dataset_version(model.dataset), model=weights)
-        return self._versions[id(model)]
+        weights = version(model.metadata) or f"{model.name}-{__version__}"
+        return schemas.Versions(dataset=self._versions.of(model.dataset), model=weights)
 
     def forecast(self, dataset: str, asked: schemas.ForecastRequest) -> Forecast:
         """The answers to one question."""

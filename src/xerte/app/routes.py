@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Body, Depends, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, TypeAdapter
 
@@ -39,6 +39,23 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     )
 }
 
+Events = Annotated[
+    list[schemas.EventIn],
+    Body(
+        examples=[
+            [
+                {
+                    "subject": "Ann",
+                    "relation": "visits",
+                    "object": "Ben",
+                    "time": "2024-01-10",
+                    "id": "a1",
+                    "source": "AP",
+                }
+            ]
+        ]
+    ),
+]
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 Next = Annotated[str | None, Query(max_length=100, description="From an earlier page.")]
 Words = Annotated[str, Query(max_length=1000, description="Parts of the name; all of them are in it.")]
@@ -184,6 +201,23 @@ async def compare(asked: schemas.CompareRequest, request: Request, there: There,
         return there.service.compare(there.name, asked).to_body()
 
     return answer(await unless_gone(request, queue.run(work)), request)
+
+
+@router.post(
+    "/events",
+    response_model=schemas.Taken,
+    dependencies=[*TAKES_JSON, Depends(allow(Scope.WRITE))],
+    summary="What happened",
+)
+async def events(happened: Events, request: Request, there: There) -> Response:
+    """Takes events in; whoever asks after this knows of them. What is wrong is refused, the rest is stored."""
+    limit = request.app.state.settings.max_batch
+    if len(happened) > limit:
+        raise RefusedError(413, "too_large", f"there are more than {limit:,} events", "send them in several requests")
+    taken = await asyncio.to_thread(there.intake.take, there.dataset, happened)
+    for outcome, count in (("stored", taken.stored), ("repeated", taken.repeated), ("refused", taken.refused)):
+        request.app.state.metrics.events.labels(outcome).inc(count)
+    return answer(taken, request)
 
 
 @router.get("/datasets", response_model=list[schemas.Dataset], summary="Datasets")

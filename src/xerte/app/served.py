@@ -1,9 +1,9 @@
 """What one server answers: a dataset, its default model, and every other model that is there."""
 
 from dataclasses import replace
-from functools import cached_property
 
 from xerte.api import schemas
+from xerte.api.intake import Intake
 from xerte.api.model import Model
 from xerte.api.search import NameIndex
 from xerte.api.service import Service
@@ -25,6 +25,9 @@ class Served:
         chosen = service.default_model(name)
         self.default = model or chosen.name
         self.trained = model is not None or chosen.dataset is not None
+        self.intake = Intake()
+        self._entities: NameIndex | None = None
+        self._relations: NameIndex | None = None
         service.model(name, self.default)
 
     @property
@@ -59,12 +62,18 @@ class Served:
         """What this model's answers are made from."""
         return self.service.versions(model)
 
-    @cached_property
+    @property
     def entities(self) -> NameIndex:
-        """To search in."""
-        return NameIndex.of_entities(self.dataset)
+        """To search in; made anew when names have come."""
+        data = self.dataset
+        if self._entities is None or len(self._entities.names) != data.num_entities:
+            self._entities = NameIndex.of_entities(data)
+        return self._entities
 
-    @cached_property
+    @property
     def relations(self) -> NameIndex:
-        """To search in."""
-        return NameIndex.of_relations(self.dataset)
+        """To search in; likewise."""
+        data = self.dataset
+        if self._relations is None or len(self._relations.names) != data.num_relations:
+            self._relations = NameIndex.of_relations(data)
+        return self._relations

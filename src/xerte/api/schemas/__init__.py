@@ -37,5 +37,7 @@ from xerte.api.schemas.listed import Found as Found
 from xerte.api.schemas.listed import Gotten as Gotten
 from xerte.api.schemas.listed import History as History
 from xerte.api.schemas.listed import Match as Match
+from xerte.api.schemas.listed import Refused as Refused
 from xerte.api.schemas.listed import Statistics as Statistics
+from xerte.api.schemas.listed import Taken as Taken
 from xerte.api.schemas.listed import TrainedModel as TrainedModel

@@ -102,9 +102,9 @@ class CompareRequest(Request):
 class EventIn(FactIn):
     """Something that happened."""
 
-    id: str | None = None
+    id: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The sender's own; an event of the same id is stored once."""
-    known_at: Time | None = None
+    known_at: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """When it became known, where that was later."""
-    source: str | None = None
+    source: Annotated[str, Field(max_length=10_000)] | None = None
     """Who says so."""

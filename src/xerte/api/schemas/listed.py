@@ -135,3 +135,25 @@ class TrainedModel(Body):
     folder: str | None
     version: str | None
     """Changes with every weight."""
+
+
+class Refused(Body):
+    """An event that was not taken."""
+
+    event: int
+    """Its place in the list, counted from 1."""
+    code: str
+    message: str
+    hint: str = ""
+
+
+class Taken(Body):
+    """What became of events."""
+
+    stored: int
+    """New ones; they survive a kill and a power loss."""
+    repeated: int
+    """Known already, by their ids."""
+    refused: int
+    reasons: list[Refused]
+    """One for every event that was refused."""

@@ -1,0 +1,75 @@
+"""Events over HTTP: stored once, refused with a reason, and known to the next question."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from serving import local
+from xerte.api.imports import import_events
+from xerte.api.service import Service
+from xerte.app.served import Served
+from xerte.app.settings import ServerSettings
+
+VISIT = {"subject": "Ann", "relation": "visits", "object": "Ben", "time": "2024-01-10"}
+QUESTION = {"subject": "Ann", "relation": "visits", "time": "2024-01-21"}
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Served:
+    rows = [f"{name},visits,{other},2024-01-{day:02}" for day in range(1, 19) for name, other in (("Ann", "Cid"),)]
+    (tmp_path / "e.csv").write_text("subject,relation,object,time\n" + "\n".join([*rows, "Ben,helps,Cid,2024-01-19"]))
+    import_events(tmp_path / "e.csv", "mine")
+    return Served(Service("cpu"), "mine", "recurrence")
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[TestClient]:
+    with local(served, ServerSettings(write=True)) as one:
+        yield one
+
+
+def send(client: TestClient, *events: Any) -> Any:
+    response = client.post("/api/v1/events", json=list(events))
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_an_event_is_stored_once_and_the_next_answer_knows_it(client: TestClient) -> None:
+    before = client.post("/api/v1/forecast", json=QUESTION).json()
+    assert [one["entity"] for one in before["answers"]] == ["Cid"]
+    event = VISIT | {"object": "Newcomer", "time": "2024-01-20", "id": "a1", "source": "a wire"}
+    assert send(client, event) == {"stored": 1, "repeated": 0, "refused": 0, "reasons": []}
+    assert send(client, event) == {"stored": 0, "repeated": 1, "refused": 0, "reasons": []}
+    after = client.post("/api/v1/forecast", json=QUESTION).json()
+    assert "Newcomer" in [one["entity"] for one in after["answers"]]
+    assert after["versions"]["dataset"] != before["versions"]["dataset"]
+    assert client.get("/api/v1/entities", params={"search": "newc"}).json()["names"][0]["name"] == "Newcomer"
+    newest = client.get("/api/v1/history", params={"entity": "Newcomer"}).json()["events"][0]
+    assert newest["extras"]["source"] == "a wire"
+    assert 'xerte_events_total{outcome="repeated"} 1.0' in client.get("/metrics").text
+
+
+def test_what_is_wrong_is_refused_and_the_rest_is_stored(client: TestClient) -> None:
+    wrong = VISIT | {"time": "tomorrow"}
+    found = send(client, VISIT, wrong, VISIT | {"time": "2024-01-11"}, VISIT | {"time": "2999-01-01"})
+    assert (found["stored"], found["refused"]) == (2, 2)
+    assert [one["event"] for one in found["reasons"]] == [2, 4]
+    assert found["reasons"][0]["message"].startswith("'tomorrow' is not a date")
+
+
+def test_the_limits_of_a_list(served: Served) -> None:
+    with local(served, ServerSettings(write=True, max_batch=1)) as client:
+        response = client.post("/api/v1/events", json=[VISIT, VISIT])
+        assert (response.status_code, response.json()["code"]) == (413, "too_large")
+    with local(served) as client:
+        response = client.post("/api/v1/events", json=[VISIT])
+        assert (response.status_code, response.json()["code"]) == (403, "forbidden")
+
+
+def test_nothing_is_appended_to_the_embedded_world() -> None:
+    with local(Served(Service("cpu"), "world", "recurrence"), ServerSettings(write=True)) as client:
+        response = client.post("/api/v1/events", json=[VISIT])
+        assert (response.status_code, response.json()["code"]) == (422, "bad_input")
