@@ -1,6 +1,6 @@
 """The contract every model obeys, in ids and tensors: a history and questions in, scores out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
@@ -101,12 +101,15 @@ class Part:
         weight: float [Q, E]; not negative unless the scores are mere ranks.
         evidence: the facts behind the weight of (row of the question, candidate); None where it has none to show.
         growth: the inference graphs behind it, as they grew, where it comes from any.
+        chains: where facts work together, (rows of facts from the subject to the candidate, what they brought) of
+            (row of the question, candidate), heaviest first; None: every fact speaks for itself.
     """
 
     name: str
     weight: Tensor
     evidence: Callable[[int, int], Evidence] | None = None
     growth: "Growth | None" = None
+    chains: Callable[[int, int], Iterator[tuple[tuple[int, ...], float]]] | None = None
 
 
 @dataclass(frozen=True)

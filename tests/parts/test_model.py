@@ -93,6 +93,12 @@ def test_evidence_is_every_fact_with_what_it_brought(model: SumOfParts, facts: F
         found = walk.evidence(1, candidate)
         assert dict(zip(found.fact.tolist(), found.weight.tolist(), strict=True)) == pytest.approx(brought)
 
+        assert walk.chains is not None
+        chains = [*walk.chains(1, candidate)]
+        known = sorted(((w, tuple(e[3] for e in path)) for w, path in slow.walks() if path[-1][2] == candidate))[::-1]
+        assert [weight for _, weight in chains] == pytest.approx([weight for weight, _ in known])
+        assert {facts for facts, _ in chains} == {facts for _, facts in known}
+
         found = prior.evidence(1, candidate)
         least = float(model.prior.least()[asked])
         assert float(found.weight.sum()) + least == pytest.approx(float(prior.weight[1, candidate]))

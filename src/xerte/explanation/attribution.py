@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
 import torch
 
@@ -93,10 +94,10 @@ class Attribution:
         return tuple(self.telling.fact(fact, share) for fact, share in self.facts.items())
 
     def chains(self, most: int | None) -> Iterator[tuple[str, Chain]]:
-        """(part, chain), part by part; of a part without a graph every fact is a chain of its own.
+        """(part, chain), part by part; of a part without graph or chains every fact is a chain of its own.
 
         Args:
-            most: how many to look for in a graph.
+            most: how many to look for in a graph, or of a part's own.
         """
         for part in self._scores.parts:
             share = self._share(part)
@@ -105,6 +106,9 @@ class Attribution:
             if part.growth is not None and self.witness is not None:
                 for chain in self.witness.chains(most):
                     yield part.name, chain._replace(share=share * chain.share)
+            elif part.chains is not None:
+                for facts, weight in islice(part.chains(self._row, self._answer), most):
+                    yield part.name, Chain(facts, weight / self._total)
             elif part.evidence is not None:
                 found = part.evidence(self._row, self._answer)
                 for fact, weight in zip(found.fact.tolist(), found.weight.tolist(), strict=True):

@@ -1,5 +1,7 @@
 """The facts behind a candidate's weight, part by part; each part's facts add up to its weight."""
 
+from collections.abc import Iterator
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,26 +28,46 @@ def past_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, ro
 
 def walk_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
     """Every fact on a walk to the candidate; a walk's weight counts for each of its facts."""
-    walk, query = model.walk, queries[row : row + 1]
-    assert walk is not None
-    scale, ticks = model.scale(), model.ticks_per_unit
-    partners = find_partners(history, query, model.settings.last, scale, ticks)
-    _, steps = walk(history, query, partners, scale, ticks)
-    gate = walk.gates().index_select(0, query.relation)[0].tolist()
-    wanted = scale.new_zeros(history.num_entities)  # how much of an entity's mass ends at the candidate
+    walked = _Walked(model, history, queries[row : row + 1])
+    wanted = walked.first_chance.new_zeros(history.num_entities)  # how much of an entity's mass ends at the candidate
     positions, weights = [], []
-    for step, counts in zip(reversed(steps), reversed(gate), strict=True):
-        wanted[candidate] += counts
+    for step, gate in zip(reversed(walked.steps), reversed(walked.gates), strict=True):
+        wanted[candidate] += gate
         through = step.edge_mass * wanted.index_select(0, step.edge_object)
         positions.append(step.edge_position)
         weights.append(through)
         left = segment_sum(through, step.edge_node, len(step.node_entity)) / step.node_mass
         wanted = torch.zeros_like(wanted).index_add(0, step.node_entity, left)
-    position, weight = _first_facts(model, history, query, walk.first_tables())
-    chance = weight / (weight.sum() + (PACE * walk.leak[0]).exp())
-    positions.append(position)
-    weights.append(chance * wanted.index_select(0, history.edges(position).object))
+    positions.append(walked.first_position)
+    weights.append(walked.first_chance * wanted.index_select(0, walked.first_object))
     return _heaviest(history, torch.cat(positions), torch.cat(weights))
+
+
+def walk_chains(
+    model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """The walks to the candidate, heaviest first: their facts, from the subject on, and what each walk brought.
+
+    Walks are built from their ends. All walks with one ending together weigh at least as much as any of them, so the
+    ending that weighs most is always lengthened next, and whole walks come out in order.
+    """
+    walked = _Walked(model, history, queries[row : row + 1])
+    endings: list[
+        tuple[float, int, int, int, float, tuple[int, ...]]
+    ] = []  # (−weight, number, level, entity, share, …)
+    for level, gate in enumerate(walked.gates, start=2):
+        endings.append((-torch.inf, len(endings), level, candidate, gate, ()))
+    number = len(endings)
+    while endings:
+        weight, _, level, entity, share, positions = heappop(endings)
+        if not level:
+            yield tuple(history.edges(torch.tensor(positions, device=history.device)).fact.tolist()), -weight
+            continue
+        for position, before, mass, source_mass in walked.arrivals(level, entity):
+            brought = mass * share
+            ending = (-brought, number, level - 1, before, brought / source_mass, (position, *positions))
+            heappush(endings, ending)
+            number += 1
 
 
 def prior_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
@@ -64,6 +86,38 @@ def prior_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, r
     time = history.times(position).long()
     weight = age_basis((query.time - time).to(scale.dtype) / model.ticks_per_unit, scale) @ share
     return _heaviest(history, position, torch.where(time >= first, weight, 0))
+
+
+class _Walked:
+    """The walks of one question, ready to be followed back.
+
+    Attributes:
+        steps: from the second on.
+        gates: what walks of 2, 3 … facts count for.
+        first_position, first_object, first_chance: the facts of the first step.
+    """
+
+    def __init__(self, model: "SumOfParts", history: TemporalIndex, query: Queries) -> None:
+        walk, scale = model.walk, model.scale()
+        assert walk is not None
+        partners = find_partners(history, query, model.settings.last, scale, model.ticks_per_unit)
+        _, self.steps = walk(history, query, partners, scale, model.ticks_per_unit)
+        self.gates: list[float] = walk.gates().index_select(0, query.relation)[0].tolist()
+        self.first_position, weight = _first_facts(model, history, query, walk.first_tables())
+        self.first_chance = weight / (weight.sum() + (PACE * walk.leak[0]).exp())
+        self.first_object = history.edges(self.first_position).object
+
+    def arrivals(self, level: int, entity: int) -> Iterator[tuple[int, int, float, float]]:
+        """(position, entity it came from, mass, mass there) of the facts that lead to an entity at a level, from 1."""
+        if level == 1:
+            for at in torch.nonzero(self.first_object == entity)[:, 0].tolist():
+                yield int(self.first_position[at]), -1, float(self.first_chance[at]), 1.0
+            return
+        step = self.steps[level - 2]
+        for at in torch.nonzero(step.edge_object == entity)[:, 0].tolist():
+            node = int(step.edge_node[at])
+            source, mass = int(step.node_entity[node]), float(step.node_mass[node])
+            yield int(step.edge_position[at]), source, float(step.edge_mass[at]), mass
 
 
 def _first_facts(model: "SumOfParts", history: TemporalIndex, query: Queries, tables: Tables) -> tuple[Tensor, Tensor]:

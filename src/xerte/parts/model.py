@@ -76,7 +76,12 @@ class SumOfParts(Learner):
         logits = log_factor + exponent[:, None] * _total([*weights.items()]).log()
         log_factor = log_factor - torch.logsumexp(logits, dim=1, keepdim=True)
         parts = tuple(
-            Part(name, weight, partial(evidence.FACTS[name], self, history, queries))
+            Part(
+                name,
+                weight,
+                partial(evidence.FACTS[name], self, history, queries),
+                chains=partial(evidence.walk_chains, self, history, queries) if name == "walk" else None,
+            )
             for name, weight in weights.items()
         )
         reached = torch.ones_like(logits, dtype=torch.bool)

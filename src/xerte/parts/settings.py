@@ -1,6 +1,8 @@
 """Every switch of the sum of parts, each one field."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class PartsSettings(BaseModel):
@@ -30,3 +32,9 @@ class PartsSettings(BaseModel):
     factor: bool = Field(default=True, description="weigh candidates by what is known of them and of the pair")
     messages: int = Field(default=6, ge=1, le=256, description="numbers per time scale that a pair's facts are told by")
     width: int = Field(default=96, ge=1, le=4096, description="of the factor's hidden layers")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if len(self.nodes) < self.steps - 1:
+            raise ValueError(f"{self.steps} steps need {self.steps - 1} nodes, not {len(self.nodes)}")
+        return self
