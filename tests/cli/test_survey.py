@@ -47,7 +47,9 @@ def test_make_writes_a_page_and_the_stable_key(tmp_path: Path) -> None:
     assert one["evidence"][0]["sentence"] in page.read_text("utf-8")
     assert told["survey"] == body["survey"]
     assert told["names_the_answer"] == {"high": 100, "low": 100}
-    assert "is a folder" in refused("make", "world", "--model", "recurrence", "--rounds", "1", "--out", tmp_path)
+    assert "exists already" in refused("make", "world", "--model", "recurrence", *ways)
+    ways = ("--rounds", "1", "--out", tmp_path, "--key", tmp_path / "other.json")
+    assert "is a folder" in refused("make", "world", "--model", "recurrence", *ways)
 
 
 def test_sixty_respondents_of_four_kinds_are_graded_as_expected(keyed: Path, tmp_path: Path) -> None:

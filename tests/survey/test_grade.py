@@ -81,7 +81,7 @@ def test_the_population_is_counted_in_the_surveys_order() -> None:
 
 def test_every_answer_is_a_row() -> None:
     rows = list(
-        csv.DictReader(io.StringIO(to_csv(key(), [answered(*WRONG[:1], (2, None, None), name="Ö, a", age="?")])))
+        csv.DictReader(io.StringIO(to_csv(key(), [answered(*WRONG[:1], (2, None, None), name="Ö, a", age="=1+1")])))
     )
     assert len(rows) == 9
     assert rows[0] == {
@@ -90,7 +90,7 @@ def test_every_answer_is_a_row() -> None:
         "task": "relevant",
         "answer": "2",
         "correct": "0",
-        "age": "?",
+        "age": "'=1+1",
     }
     assert rows[2]["answer"] == "2 0 1 3"
     assert rows[3]["correct"] == "1"

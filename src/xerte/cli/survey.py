@@ -1,13 +1,16 @@
 """`xerte survey`: make, paper, simulate, grade, standing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.cli.choosing import ModelName, open_model, print_note
+from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
 from xerte.data.words import counted
 from xerte.errors import InputError
+from xerte.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from xerte.survey.grade import Accuracy, Grades
@@ -27,13 +30,14 @@ Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu,
 @survey.command()
 def make(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    model: Annotated[str, typer.Option(help="Whose evidence: a model's name, or the folder of a trained one.")],
+    model: ModelName = None,
     rounds: Annotated[int, typer.Option(min=1, help="How many events to ask about.")] = 7,
     out: Out = Path("survey.html"),
     key: KeyFile = Path("key.json"),
     seed: Annotated[int, typer.Option(help="Of the draw of events and evidence.")] = 0,
     population: Population = None,
     templates: Templates = None,
+    force: Force = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -46,14 +50,16 @@ def make(
     xerte survey make icews14 --model icews14-paper --rounds 7 --out survey.html --key key.json
     xerte survey make mine --model runs/mine-auto --population about-you.toml --seed 3
     """
-    from xerte import api
     from xerte.survey.build import build
     from xerte.survey.reading import read_population
 
+    _refuse((out, key), (population, templates), force)
     asked = read_population(population)
-    chosen = api.Model.load(model, dataset, device)
+    chosen, choice = open_model(dataset, model, device)
     with progress("looking for evidence", "rounds") as bar:
         made = build(chosen, rounds, seed=seed, population=asked, templates=templates, progress=bar)
+    if not as_json:
+        print_note(choice)
     _write(made, out, key, as_json)
 
 
@@ -63,6 +69,7 @@ def paper(
     key: KeyFile = Path("key.json"),
     population: Population = None,
     templates: Templates = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Makes the paper's own survey, with the facts that icews14 and icews0515 hold, and says where its print differs.
@@ -73,6 +80,7 @@ def paper(
     from xerte.survey.published import published
     from xerte.survey.reading import read_population
 
+    _refuse((out, key), (population, templates), force)
     made = published(read_population(population), templates)
     _write(made, out, key, as_json)
     if not as_json:
@@ -87,6 +95,14 @@ def paper(
         print_table(title, ("round", "piece", "how"), rows, left=3)
 
 
+def _refuse(written: Sequence[Path], read: Sequence[Path | None], force: bool) -> None:
+    """Stops before a file is lost: one that is read, one that exists, one that is written twice."""
+    if len({path.resolve() for path in written}) < len(written):
+        raise InputError(f"{written[0]} cannot be both the questionnaire and its key", hint="name two files")
+    for path in written:
+        refuse_to_overwrite(path, [one for one in read if one is not None], force)
+
+
 def _write(made: "Key", out: Path, key: Path, as_json: bool) -> None:
     """Writes page and key, and tells what could be guessed."""
     from xerte.files import write_text
@@ -94,8 +110,6 @@ def _write(made: "Key", out: Path, key: Path, as_json: bool) -> None:
     from xerte.survey.reading import write_key
     from xerte.survey.shortcuts import SHORTCUTS, accuracy, naming
 
-    if out.resolve() == key.resolve():
-        raise InputError(f"{out} cannot be both the questionnaire and its key", hint="name two files")
     write_text(out, page(made))
     write_key(key, made)
     named, guessed = naming(made), {name: accuracy(made, one) for name, one in SHORTCUTS.items()}
@@ -129,6 +143,7 @@ def simulate(
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="How many of each kind.")] = 15,
     seed: Annotated[int, typer.Option(help="Of the first; the next has the next.")] = 0,
+    force: Force = False,
 ) -> None:
     """Writes the answers of simulated respondents: random, names-the-answer, recency, model.
 
@@ -136,17 +151,19 @@ def simulate(
     xerte survey simulate --key key.json --out answers
     xerte survey simulate --key key.json --kind random --count 53
     """
-    from xerte.survey.reading import read_key, write_answers
+    from xerte.survey.reading import answers_file, read_key, write_answers
     from xerte.survey.shortcuts import RESPONDENTS
     from xerte.survey.shortcuts import simulate as answered
 
     made, kinds = read_key(key), kind or ["random", "names-the-answer", "recency", "model"]
-    unknown = [one for one in kinds if one not in RESPONDENTS]
+    unknown = [name for name in kinds if name not in RESPONDENTS]
     if unknown:
         raise InputError(f"there is no respondent {unknown[0]!r}", hint=f"choose {', '.join(RESPONDENTS)}")
-    for one in kinds:
-        for number in range(seed, seed + count):
-            write_answers(out, answered(made, one, number))
+    everybody = [answered(made, one, number) for one in kinds for number in range(seed, seed + count)]
+    for one in everybody:
+        refuse_to_overwrite(answers_file(out, one), [key], force)
+    for one in everybody:
+        write_answers(out, one)
     print_text(f"{counted(count * len(kinds), 'respondent')} answered: their files are in {out}.")
 
 
@@ -160,6 +177,7 @@ def grade(
     charts: Annotated[
         Path | None, typer.Option(help="Also draw population.svg and accuracy.svg in this folder.")
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Grades answers by the key, as the paper did, with intervals and beside chance.
@@ -174,14 +192,15 @@ def grade(
     from xerte.survey.grade import to_csv
     from xerte.survey.reading import read_key, read_respondents
 
+    drawings = [charts / "population.svg", charts / "accuracy.svg"] if charts is not None else []
+    _refuse([*drawings, *([csv] if csv is not None else [])], (key, *answers), force)
     made = read_key(key)
     people = read_respondents(answers, made)
     grades = graded(made, people)
     if csv is not None:
         write_text(csv, to_csv(made, people))
-    if charts is not None:
-        write_text(charts / "population.svg", drawn.population(grades))
-        write_text(charts / "accuracy.svg", drawn.accuracy(grades))
+    for path, draw in zip(drawings, (drawn.population, drawn.accuracy), strict=False):
+        write_text(path, draw(grades))
     if as_json:
         print_json(grades.model_dump(mode="json"))
     else:
@@ -234,7 +253,7 @@ def _yes(value: bool) -> str:
 @survey.command()
 def standing(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="The dataset whose rounds are looked at.")],
-    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")],
+    model: ModelName = None,
     key: Annotated[Path, typer.Option(help="The survey's key.")] = Path("key.json"),
     device: Device = "auto",
     as_json: AsJson = False,
@@ -244,15 +263,16 @@ def standing(
     \b
     xerte survey standing icews14 --model icews14-paper --key key.json
     """
-    from xerte import api
     from xerte.survey.reading import read_key
     from xerte.survey.standing import standing as seen_by
 
     made = read_key(key)
-    found = seen_by(api.Model.load(model, dataset, device), made)
+    chosen, choice = open_model(dataset, model, device)
+    found = seen_by(chosen, made)
     if as_json:
         print_json(found.model_dump(mode="json"))
         return
+    print_note(choice)
     print_text(f"{found.model} on {found.dataset}: it solves {found.accuracy:.1f} % of these rounds' questions")
     for one in found.rounds:
         rank = f"rank {one.answer_rank}" if one.answer_rank else "not reached"

@@ -1,7 +1,5 @@
 """Answers against the key: how often people take the model's evidence for relevant."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import sqrt
@@ -12,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from xerte.data.words import counted
 from xerte.evaluation.bootstrap import Interval, resampled_means
+from xerte.files import cells
 from xerte.survey.reading import Respondent
 from xerte.survey.shapes import TASKS, Key
 from xerte.survey.shortcuts import SHORTCUTS, accuracy, is_right, naming
@@ -188,14 +187,12 @@ def _notes(respondents: Sequence[Respondent], marks: Sequence[Sequence[_Mark]]) 
 def to_csv(key: Key, respondents: Sequence[Respondent]) -> str:
     """Every answer as a row: respondent, round (from 1), task, answer, whether it is right, and the population."""
     names = list(dict.fromkeys(name for one in respondents for name in one.answers.population))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["respondent", "round", "task", "answer", "correct", *names])
+    lines = [cells(["respondent", "round", "task", "answer", "correct", *names])]
     for one in respondents:
         said = [one.answers.population.get(name) for name in names]
         for number, (answer, right) in enumerate(_marks(key, one)):
             told = " ".join(map(str, answer)) if isinstance(answer, tuple) else answer
             mark = None if right is None else int(right)
-            who = one.answers.respondent or one.path.stem
-            writer.writerow([who, number // 3 + 1, TASKS[number % 3], told, mark, *said])
-    return text.getvalue()
+            row = (one.answers.respondent or one.path.stem, number // 3 + 1, TASKS[number % 3], told, mark, *said)
+            lines.append(cells(["" if cell is None else cell for cell in row]))
+    return "".join(lines)

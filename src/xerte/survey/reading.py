@@ -51,9 +51,14 @@ def write_key(path: Path, key: Key) -> None:
     write_json(path, {"survey": key.id, **key.model_dump(mode="json", exclude_none=True)})
 
 
+def answers_file(folder: Path, answers: Answers) -> Path:
+    """Where one respondent's answers are kept."""
+    return folder / f"answers-{answers.respondent}.json"
+
+
 def write_answers(folder: Path, answers: Answers) -> Path:
     """Writes one respondent's answers as the page does; returns the file."""
-    path = folder / f"answers-{answers.respondent}.json"
+    path = answers_file(folder, answers)
     write_json(path, answers.model_dump(mode="json"))
     return path
 
