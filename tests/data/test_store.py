@@ -478,15 +478,15 @@ def big(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(tmp_path / "big")
 
 
-def test_two_million_facts_open_at_once(big: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_million_facts_open_without_being_read(big: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "HASHED_ON_OPEN", 1)
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        dataset = store.open_dataset(big)
-        seconds.append(time.perf_counter() - start)
-    assert dataset.facts.time[-1] == 1_999_999
-    assert min(seconds) < 0.1
+
+    def seconds(open_it: Callable[[Path], Dataset]) -> float:
+        started = time.process_time()
+        assert open_it(big).facts.time[-1] == 1_999_999
+        return time.process_time() - started
+
+    assert min(seconds(store.open_dataset) for _ in range(5)) < seconds(store.verify) / 5
 
 
 def test_opening_needs_numpy_only(saved: Path) -> None:
