@@ -100,6 +100,22 @@ def test_an_endless_line_is_a_bad_row(tmp_path: Path) -> None:
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.parametrize("where", ["middle", "end"])
+def test_a_line_that_fills_a_buffer_is_not_lost(tmp_path: Path, where: str) -> None:
+    """duckdb leaves such a line out and says nothing."""
+    text = TEXT + "c,r," + "x" * 40_000_000 + ",2024-01-03" + "\nd,r,a,2024-01-04\n" * (where == "middle")
+    with pytest.raises(InputError, match="line 4, column row: longer than 2,000,000 bytes"):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize("bad", ["", "{\n"])
+def test_a_number_in_json_has_one_name_whatever_the_other_rows_hold(tmp_path: Path, bad: str) -> None:
+    values = ["1.50", "0.1e1", "1e2", "12345678901234567890123", "true"]
+    lines = "".join(f'{{"subject": {v}, "relation": "r", "object": "o", "time": "2024-01-01"}}\n' for v in values)
+    log = read(tmp_path, lines + bad, "e.jsonl", bad_rows="skip")
+    assert set(log.entities) == {"1.5", "1.0", "100.0", "12345678901234567890123", "true", "o"}
+
+
 def test_encodings(tmp_path: Path) -> None:
     text = TEXT.replace("a,r", "Jürgen,r")
     for encoding, said in (("utf-16", None), ("utf-8-sig", None), ("cp1252", "cp1252"), ("latin-1", "latin-1")):

@@ -17,6 +17,7 @@ from xerte.data.lookalikes import lookalikes
 from xerte.data.opening import Input, open_sources
 from xerte.data.pairs import Pairs, read_pairs
 from xerte.data.reading import Coded, Scratch, encode, load, readable, scratch, texts, time_type
+from xerte.data.records import has_long_line
 from xerte.data.rejects import Reject, find_rejects, rejects_files, write_rejects
 from xerte.data.rhythm import finer_than_most
 from xerte.data.source import Source
@@ -207,7 +208,7 @@ def _read(db: Scratch, sources: Sequence[Source], how: _How) -> tuple[list[int],
     import duckdb
 
     is_text = any(source.is_text for source in sources)
-    if is_text:
+    if is_text and not any(has_long_line(source) for source in sources if source.is_text):
         try:
             sizes, reading, coded = _read_once(db, sources, how, carefully=False)
             if not (coded.bad & ~coded.nobody if how.may_lack_object else coded.bad).any():
