@@ -50,7 +50,7 @@ Events = Annotated[
                     "object": "Ben",
                     "time": "2024-01-10",
                     "id": "a1",
-                    "source": "AP",
+                    "source": "a wire",
                 }
             ]
         ]
