@@ -11,6 +11,8 @@ from xerte.api.schemas.base import Body
 _DOCUMENTS: tuple[tuple[str, type[Body]], ...] = (
     ("`xerte forecast`, `POST /api/v1/forecast`", schemas.Forecast),
     ("`xerte explain`, `POST /api/v1/explain`", schemas.Explanation),
+    ("`xerte ask`, `POST /api/v1/ask`", schemas.Reply),
+    ("`xerte scan`, `GET /api/v1/scan`", schemas.Scan),
     ("`xerte compare`, `POST /api/v1/compare`", schemas.Comparison),
     ("`xerte evaluate`", schemas.Evaluation),
     ("`xerte train`", schemas.Training),
@@ -26,6 +28,7 @@ _DOCUMENTS: tuple[tuple[str, type[Body]], ...] = (
     ("Every error over HTTP", schemas.Error),
     ("The body of `POST /api/v1/forecast`", schemas.ForecastRequest),
     ("The body of `POST /api/v1/explain`", schemas.ExplainRequest),
+    ("The body of `POST /api/v1/ask`", schemas.AskRequest),
     ("The body of `POST /api/v1/compare`", schemas.CompareRequest),
     ("One event of the list that `POST /api/v1/events` takes", schemas.EventIn),
 )

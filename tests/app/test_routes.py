@@ -55,6 +55,18 @@ def test_models_are_compared(client: TestClient) -> None:
     assert [one["model"] for one in body["models"]] == ["recurrence", "oracle"]
 
 
+def test_likelihoods_are_those_of_the_model(client: TestClient, served: Served) -> None:
+    asked = {"subject": "Wenoravrin", "relation": "condemns", "object": "?"}
+    body = post(client, "ask", asked | {"within": "30d", "top": 2})
+    printed = served.model(None).ask("Wenoravrin", "condemns", "?", within="30d", top=2).to_json()
+    assert {key: body[key] for key in printed} == printed
+    assert body["versions"]["dataset"]
+    none = client.post("/api/v1/ask", json=asked)
+    assert (none.status_code, none.json()["code"]) == (422, "bad_input")
+    scan = client.get("/api/v1/scan", params={"top": 3}).json()
+    assert len(scan["likely"]) == 3
+
+
 def test_lists(client: TestClient) -> None:
     assert [one["name"] for one in client.get("/api/v1/datasets").json() if one["served"]] == ["world"]
     assert client.get("/api/v1/models").json()[0]["name"] == "recurrence"
@@ -142,7 +154,7 @@ def test_another_host_name_is_refused(client: TestClient) -> None:
 
 def test_the_description_has_examples_and_every_stable_route(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
-    for path in ("forecast", "explain", "datasets", "entities", "relations", "models"):
+    for path in ("forecast", "explain", "ask", "events", "datasets", "entities", "relations", "models"):
         assert f"/api/v1/{path}" in document["paths"]
     assert document["components"]["schemas"]["ForecastRequest"]["examples"]
     fields = document["components"]["schemas"]["Forecast"]["properties"]

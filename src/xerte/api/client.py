@@ -87,6 +87,11 @@ class Client:
         question = {"subject": subject, "relation": relation, "time": written(time), "object": object, "top": top}
         return self._post("compare", question | {"models": list(models)}, schemas.Comparison)
 
+    def ask(self, subject: str, relation: str, object: str, **asked: Any) -> schemas.Reply:
+        """As `Model.ask`."""
+        words = {"subject": subject, "relation": relation, "object": object}
+        return self._post("ask", words | asked, schemas.Reply)
+
     def append(self, events: "Iterable[Mapping[str, Any] | FactInNames]") -> schemas.Taken:
         """Sends events, as `Dataset.append` takes them; what is wrong is refused, the rest is stored."""
         rows = [dict(event) if isinstance(event, Mapping) else _fact(event) for event in events]

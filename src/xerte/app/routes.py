@@ -127,10 +127,15 @@ def answer(body: BaseModel | list[Any], request: Request, adapter: TypeAdapter[A
     return Response(content, headers=headers, media_type="application/json")
 
 
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 async def unless_gone(request: Request, work: Awaitable[Result]) -> Result:
     """The result of some work, which ends when the client goes away."""
     task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(request.receive())
+    gone = asyncio.ensure_future(_gone(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -201,6 +206,39 @@ async def compare(asked: schemas.CompareRequest, request: Request, there: There,
         return there.service.compare(there.name, asked).to_body()
 
     return answer(await unless_gone(request, queue.run(work)), request)
+
+
+@router.post("/ask", response_model=schemas.Reply, dependencies=TAKES_JSON, summary="How likely, when, how often")
+async def ask(asked: schemas.AskRequest, request: Request, there: There) -> Response:
+    """Answers from calibrated rates of past events."""
+    model = there.model(None)
+
+    def work() -> schemas.Reply:
+        words = asked.model_dump(exclude={"subject", "relation", "object"})
+        with there.rates:
+            reply = model.ask(asked.subject, asked.relation, asked.object, **words)
+        return schemas.Reply.model_validate(reply.to_json()).having(versions=there.versions(model))
+
+    return answer(await unless_gone(request, asyncio.to_thread(work)), request)
+
+
+@router.get("/scan", response_model=schemas.Scan, summary="What may come next")
+async def scan(
+    request: Request,
+    there: There,
+    within: Annotated[str, Query(max_length=100, description="Within so long: 1, 7d, 2w.")] = "1",
+    as_of: Annotated[str | None, Query(max_length=100, description="Only facts before it are read.")] = None,
+    top: Annotated[int, Query(ge=1, le=1000, description="How many of each kind.")] = 20,
+) -> Response:
+    """The likeliest next events, and those farthest above their usual rate."""
+    model = there.model(None)
+
+    def work() -> schemas.Scan:
+        with there.rates:
+            found = model.scan(within, as_of, top)
+        return schemas.Scan.model_validate(found.to_json()).having(versions=there.versions(model))
+
+    return answer(await unless_gone(request, asyncio.to_thread(work)), request)
 
 
 @router.post(

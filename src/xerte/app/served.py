@@ -1,6 +1,7 @@
 """What one server answers: a dataset, its default model, and every other model that is there."""
 
 from dataclasses import replace
+from threading import Lock
 
 from xerte.api import schemas
 from xerte.api.intake import Intake
@@ -25,7 +26,7 @@ class Served:
         chosen = service.default_model(name)
         self.default = model or chosen.name
         self.trained = model is not None or chosen.dataset is not None
-        self.intake = Intake()
+        self.intake, self.rates = Intake(), Lock()  # rates are fitted once, at the first question about them
         self._entities: NameIndex | None = None
         self._relations: NameIndex | None = None
         service.model(name, self.default)

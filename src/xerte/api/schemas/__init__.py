@@ -17,6 +17,9 @@ from xerte.api.schemas.answered import ModelAnswers as ModelAnswers
 from xerte.api.schemas.answered import Node as Node
 from xerte.api.schemas.answered import Path as Path
 from xerte.api.schemas.answered import Place as Place
+from xerte.api.schemas.answered import Reply as Reply
+from xerte.api.schemas.answered import Scan as Scan
+from xerte.api.schemas.asked import AskRequest as AskRequest
 from xerte.api.schemas.asked import CompareRequest as CompareRequest
 from xerte.api.schemas.asked import EventIn as EventIn
 from xerte.api.schemas.asked import ExplainRequest as ExplainRequest

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from xerte.api.schemas.asked import Question
 from xerte.api.schemas.base import Body, Versions
@@ -280,3 +280,71 @@ class Comparison(Body):
     models: list[ModelAnswers]
     candidates: list[Candidate]
     """Those among any model's best, by the mean of reciprocal ranks."""
+
+
+class Likelihood(Body):
+    """An event that may come."""
+
+    subject: str
+    relation: str
+    object: str
+    probability: float
+    """That it happens at least once in the interval."""
+    reliability: float | None
+    """So far off such a probability was at most on the validation facts, about 19 times of 20."""
+
+
+class PastFact(Body):
+    """A past fact that raised the first answer's rate."""
+
+    subject: str
+    relation: str
+    object: str
+    time: str
+    share: float
+
+
+class Reply(Answered):
+    """How likely, when, how often; some kinds of question have further keys."""
+
+    model_config = ConfigDict(extra="allow")
+    question: str
+    """In words."""
+    kind: str
+    """at, within, when or how often."""
+    as_of: str
+    """Only facts before it were read."""
+    model: str
+    """Who answered."""
+    answers: list[Likelihood]
+    """Likeliest first."""
+    evidence: list[PastFact]
+    """Of the first answer, heaviest first."""
+    notes: list[str]
+    """What a reader should know."""
+    versions: Versions | None = None
+    """What the answer was made from."""
+
+
+class Scanned(Likelihood):
+    """An event that may come, beside its usual rate."""
+
+    surprise: float
+    """How many times as likely it is as at its own usual rate."""
+
+
+class Scan(Answered):
+    """What may come next, of all that ever happened."""
+
+    as_of: str
+    until: str
+    model: str
+    """Who answered."""
+    events: int
+    """How many were looked at."""
+    likely: list[Scanned]
+    """The likeliest ones."""
+    surprising: list[Scanned]
+    """Those farthest above their own usual rate."""
+    versions: Versions | None = None
+    """What the answer was made from."""

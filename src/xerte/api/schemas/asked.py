@@ -87,6 +87,34 @@ class ExplainRequest(ForecastRequest):
     """With what the model saw and pruned in the graph."""
 
 
+class AskRequest(Request):
+    """How likely an event is, when it comes, how often; exactly one of `at`, `within`, `when` and `how_often`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"subject": "Wenoravrin", "relation": "condemns", "object": "?", "within": "30d"}]
+        }
+    )
+    subject: Name
+    """A name; "?" asks for one, "*" is any, "A | B" is one of these, "Make*" all alike."""
+    relation: Name
+    """Likewise."""
+    object: Name
+    """Likewise."""
+    at: Time | None = None
+    """Does it happen at this time."""
+    within: Time | None = None
+    """Does it happen at least once within so long: "30d", "2w", "3y", or a number of units."""
+    when: bool = False
+    """When does it happen next."""
+    how_often: Time | None = None
+    """How often is it to be expected within so long."""
+    as_of: Time | None = None
+    """Only facts before it are read."""
+    top: Annotated[int, Field(ge=1, le=1000)] = 10
+    """How many answers to give."""
+
+
 class CompareRequest(Request):
     """One question to several models."""
 
