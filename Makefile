@@ -75,9 +75,9 @@ notebooks: $(VENV)/ready ## run the notebooks and keep what they print
 
 faithfulness: $(VENV)/ready ## are explanations true? about an hour on two cores; writes results/faithfulness
 	for one in icews14 yago; do \
-	  $(BIN)/xerte faithfulness $$one --model $$one-paper --questions 300 --trace results/faithfulness/$$one.json || exit 1; \
+	  $(BIN)/xerte faithfulness $$one --model $$one-paper --questions 300 --trace results/faithfulness/hard/$$one.json || exit 1; \
 	done
-	$(BIN)/xerte faithfulness world --questions 300 --trace results/faithfulness/world.json
+	$(BIN)/xerte faithfulness world --questions 300 --trace results/faithfulness/hard/world.json
 
 load: $(VENV)/ready ## questions per second over HTTP, beside the evaluation; needs wrk and the dataset icews14
 	$(BIN)/python -m benchmarks.serving icews14 --model icews14-paper --save results/serving/icews14-paper.json

@@ -150,8 +150,9 @@ class Steadiness:
         told = f"With {self.seeds} other samples of the past, the answer keeps its place in {self.same_rank}"
         if not self.shares:
             return f"{told}."
-        _, least, most = self.shares[0]
-        return f"{told}; its first reason carries between {percent(least)} and {percent(most)}."
+        least, most = (percent(share) for share in self.shares[0][1:])
+        carried = f"{least} each time" if least == most else f"between {least} and {most}"
+        return f"{told}; its first reason carries {carried}."
 
 
 def smallest_change(why: "Explanation", instead: str | None = None) -> Change:
