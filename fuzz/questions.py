@@ -1,8 +1,8 @@
-"""Files of questions, lists of names, single questions and settings."""
+"""Files of questions, lists of names, single questions, settings, TOML, and events that come in live."""
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,15 @@ from fuzz.judge import Record, WrongError, judge
 from fuzz.mutate import mutated, odd_text
 from xerte.api.forecast import Question
 from xerte.api.questions import read_names, read_questions
+from xerte.data import rows
+from xerte.experiment.definition import read_experiment
 from xerte.experiment.preset import fit, parse_setting
+from xerte.explanation.sentences import read_templates
 from xerte.settings import ModelSettings
 from xerte.training.settings import TrainingSettings
 
 QUESTIONS = "subject,relation,time,object\nAnn,visits,2024-01-10,\n?,visits,2024-01-09,Oman\n"
+TOML = 'dataset = "world"\nmodel = "xerte"\npreset = "world"\nvisits = "{subject} visits {object}"\n[set]\nk = 15\n'
 LINES = """{"subject": "Ann", "relation": "visits", "time": "2024-01-10"}
 {"relation": "visits", "object": 1.50, "time": 3}
 """
@@ -23,7 +27,7 @@ LINES = """{"subject": "Ann", "relation": "visits", "time": "2024-01-10"}
 
 def run(record: Record, rng: random.Random, folder: Path) -> None:
     """One input."""
-    kind = rng.choice(["csv", "jsonl", "tsv", "names", "one", "settings"])
+    kind = rng.choice(["csv", "jsonl", "tsv", "names", "one", "settings", "toml", "live"])
     if kind == "one":
         values: list[Any] = [odd_text(rng), "Ann", None, 3, 1.5, []]
         row: dict[Any, Any] = {key: rng.choice(values) for key in ("subject", "relation", "time", "object")}
@@ -32,6 +36,9 @@ def run(record: Record, rng: random.Random, folder: Path) -> None:
     if kind == "settings":
         text = _setting(rng)
         judge(record, f"{text!r:.300}", lambda: _settle(text))
+        return
+    if kind in ("toml", "live"):
+        _file(record, rng, folder, kind)
         return
     text = {"csv": QUESTIONS, "tsv": QUESTIONS.replace(",", "\t"), "jsonl": LINES, "names": "Ann\nOman\n"}[kind]
     content = mutated(rng, text.encode())
@@ -47,6 +54,22 @@ def run(record: Record, rng: random.Random, folder: Path) -> None:
             json.dumps(question.to_json() if hasattr(question, "to_json") else str(question))
 
     judge(record, f"{kind} {content!r}", read)
+    path.unlink()
+
+
+def _file(record: Record, rng: random.Random, folder: Path, kind: str) -> None:
+    """Files of templates and experiments, and of events that come in live."""
+    readers: list[Callable[[Path], object]] = [read_templates, read_experiment]
+    reader, text, suffix = rng.choice(readers), TOML, "toml"
+    if kind == "live":
+        suffix = rng.choice(["csv", "jsonl", "tsv"])
+        reader, text = lambda path: list(rows.read(path)), LINES if suffix == "jsonl" else QUESTIONS
+    content = mutated(rng, text.encode())
+    if rng.random() < 0.05:
+        content += b"x = " + rng.choice([b"[" * 3000, b"9" * 5000, b"{a = " * 2000])
+    path = folder / f"f.{suffix}"
+    path.write_bytes(content)
+    judge(record, f"{kind} {suffix} {content!r}", lambda: reader(path))
     path.unlink()
 
 
