@@ -48,9 +48,14 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(text: str) -> Iterator[str]:
-    """One command a line; a backslash continues it, && separates two, # begins a comment, > FILE is left out."""
+    """One command a line; a backslash continues it, && separates two, # begins a comment.
+
+    Where the output goes (> FILE) and what another program pipes in are left out.
+    """
     for line in text.replace("\\\n", " ").splitlines():
-        yield from (part.strip() for part in re.sub(r"\s+#.*|\s+> \S+$", "", line).split("&&") if part.strip())
+        for part in re.sub(r"\s+#.*|\s+> \S+$", "", line).split("&&"):
+            if own := re.sub(r"^(?!xerte |python ).* \| ", "", part.strip()):
+                yield own
 
 
 def parse(command: str) -> tuple[Typer, list[str]]:

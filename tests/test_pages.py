@@ -46,8 +46,8 @@ def test_examples_on_the_embedded_world_run(folder: Path, monkeypatch: pytest.Mo
 
 
 def test_a_command_is_read_as_a_shell_would() -> None:
-    text = "xerte data list   # all\nxerte train \\\n  a && make docs\n"
-    assert list(commands(text)) == ["xerte data list", "xerte train    a", "make docs"]
+    text = "xerte data list   # all\nxerte train \\\n  a && make docs\ntail -F a | xerte data list > b\n"
+    assert list(commands(text)) == ["xerte data list", "xerte train    a", "make docs", "xerte data list"]
     assert parse('xerte forecast world "A b" c 2024')[1] == ["forecast", "world", "A b", "c", "2024"]
     with pytest.raises(Exception, match="--nonsense"):
         parse("xerte evaluate world --nonsense")

@@ -462,6 +462,7 @@ def test_demo_shows_floor_ours_ceiling_and_evidence(monkeypatch: pytest.MonkeyPa
     assert [name in text for name in ("recurrence (floor)", "xerte (trained here)", "oracle (ceiling)")] == [True] * 3
     assert "caused, 2 hops" in text
     assert re.search(r"%  On 202\d-\d\d-\d\d, ", text)
+    assert "What next?" in text
 
 
 def test_trained_in_the_demo_xerte_clears_the_floor_clearly() -> None:

@@ -73,6 +73,8 @@ def test_where_the_best_answer_is_wrong_what_happened_is_explained_too(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("Ann", "calls", "2024-01-20")
+    best = model.forecast(*asked).answers[0].entity
+    assert best != "Eve"
     monkeypatch.setattr(gallery, "PAPER", asked)
     monkeypatch.setattr(Explanation, "to_svg", lambda told, path: path.write_text(str(told.answer)))
     *pictures, page = gallery.write_gallery(model, tmp_path / "docs" / "gallery")

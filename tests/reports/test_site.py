@@ -1,8 +1,20 @@
 """The pages of the site: what is gathered, and where links lead."""
 
+import re
+import tomllib
 from pathlib import Path
 
-from reports.site import gather, notebook
+from reports.site import PROJECT, gather, notebook
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_page_has_its_place_in_the_navigation() -> None:
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]["nav"]
+    pages = {file.relative_to(ROOT / "docs").as_posix() for file in (ROOT / "docs").rglob("*.md")}
+    pages |= {f"project/{name}" for name in PROJECT}
+    pages |= {f"notebooks/{file.stem}.md" for file in (ROOT / "notebooks").glob("*.ipynb")}
+    assert set(re.findall(r"[\w/-]+\.md", str(nav))) == pages
 
 
 def test_pages_are_gathered_and_links_follow(tmp_path: Path) -> None:
