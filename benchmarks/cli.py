@@ -142,6 +142,37 @@ def growth(
 
 
 @app.command()
+def live(
+    facts: Annotated[int, typer.Option(min=1000, help="How many facts the base holds.")] = 1_000_000,
+    tail: Annotated[int, typer.Option(min=1, help="How many were appended, for the look-ups.")] = 100_000,
+    folder: Annotated[Path | None, typer.Option(help="Where the base goes, and stays; else nowhere.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Times live events: ingestion, one event to its first forecast, look-ups with a tail, compaction.
+
+    \b
+    python -m benchmarks live
+    python -m benchmarks live --facts 100000000 --tail 1000000 --folder /data/large --save results/live.json
+    """
+    from benchmarks.live import measure
+
+    with busy("measuring live events"):
+        found = measure(facts, tail, folder)
+    if save is not None:
+        found.write(save)
+    if as_json:
+        print_json(asdict(found))
+        return
+    print_table("", ("events in a batch", "events/s"), list(found.events_per_s.items()))
+    ratios = [(n, found.plain_ms[n], ms, ms / found.plain_ms[n]) for n, ms in found.lookup_ms.items()]
+    print_table("", ("nodes", "base (ms)", "with a tail (ms)", "ratio"), ratios)
+    print_text(f"one event until its forecast: {found.visible_ms[0]:.1f} ms, 95 %: {found.visible_ms[1]:.1f} ms")
+    print_text(f"one event into the index: {found.refresh_ms[0]:.1f} ms, 95 %: {found.refresh_ms[1]:.1f} ms")
+    print_text(f"longest forecast during a compaction: {found.longest_ms:.0f} ms; without: {found.calm_ms:.0f} ms")
+
+
+@app.command()
 def segments(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
     model: Annotated[str, typer.Option(help="The folder of a trained xERTE.")],

@@ -19,6 +19,7 @@ from xerte.errors import XerteError as XerteError
 if TYPE_CHECKING:
     from xerte.api import Answer as Answer
     from xerte.api import Client as Client
+    from xerte.api import Dataset as Dataset
     from xerte.api import Forecast as Forecast
     from xerte.api import Model as Model
     from xerte.api import Question as Question
@@ -33,6 +34,7 @@ __all__ = [
     "BadRowError",
     "CheckpointError",
     "Client",
+    "Dataset",
     "DatasetError",
     "DownloadError",
     "Forecast",

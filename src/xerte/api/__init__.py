@@ -12,6 +12,7 @@ from xerte.api.datasets import read_events as read_events
 from xerte.api.forecast import Answer as Answer
 from xerte.api.forecast import Forecast as Forecast
 from xerte.api.forecast import Question as Question
+from xerte.data.dataset import Dataset as Dataset
 
 if TYPE_CHECKING:
     from xerte.api.client import Client as Client

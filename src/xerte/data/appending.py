@@ -16,6 +16,7 @@ from xerte.errors import InputError
 FIELDS = ("subject", "relation", "object", "time", "id", "known_at", "action")
 """What a row of an append may say; everything else is kept for display."""
 
+_FIELDS = frozenset(FIELDS)
 _ACTIONS = {"add": Kind.FACT, "correct": Kind.CORRECTION, "retract": Kind.RETRACTION}
 _STEPS_AHEAD = 1000
 _LONGEST = 10_000
@@ -130,19 +131,16 @@ class Appender:
         kind, id, known = _ACTIONS[action], _text(row.get("id")) or None, row.get("known_at")
         if kind is not Kind.FACT and id is None:
             raise InputError(f"{where}: what to {action} is told by its id, and none is given")
-        extras = {str(key): text for key in row if key not in FIELDS and (text := _text(row[key]))}
+        extras = {str(key): text for key, value in row.items() if key not in _FIELDS and (text := _text(value))}
         try:
             since = None if known in (None, "") else self._moment(known)
         except InputError as error:
             raise InputError(f"{where}: known_at {error}") from None
         if kind is Kind.RETRACTION:
             return _Event(where, kind, id, None, since, extras)
-        subject, relation, object, time = (_text(row.get(name)) for name in FIELDS[:4])
-        for name, text in zip(FIELDS, (subject, relation, object, time), strict=False):
-            if not text:
-                raise InputError(f"{where}: no {name} is given")
-            if len(text) > _LONGEST:
-                raise InputError(f"{where}: the {name} is {len(text):,} letters long, at most {_LONGEST:,} are kept")
+        subject, relation, object, time = [_text(row.get(name)) for name in FIELDS[:4]]
+        if not (subject and relation and object and time) or max(len(subject), len(relation), len(object)) > _LONGEST:
+            raise InputError(f"{where}: {_problem(row)}")
         try:
             tick = self._tick(time)
         except InputError as error:
@@ -166,6 +164,7 @@ class Appender:
         now = now_us()
         known = batch.versions_of(list({event.id for event in events if event.id is not None}))
         report, new, seq = Report(), list[Version](), batch.next_seq
+        entity, verb = self._names["entity"].number, self._names["relation"].number
         for event in events:
             before = known.get(event.id, []) if event.id is not None else []
             if upsert and before and event.kind is Kind.FACT:
@@ -173,18 +172,14 @@ class Appender:
             fact = None
             if event.fact is not None:
                 subject, relation, object, time = event.fact
-                entity, verb = self._names["entity"].number, self._names["relation"].number
                 fact = (entity(subject), verb(relation), entity(object), time)
-            version = Version(
-                seq, event.id, event.kind, None, fact, now if event.known is None else event.known, event.extras
-            )
-            if before:
-                version = version._replace(replaces=before[-1].seq)
-            if self._is_repeat(event, version, before):
+            ends = before[-1].seq if before and event.kind is not Kind.FACT else None
+            since = now if event.known is None else event.known
+            version = Version(seq, event.id, event.kind, ends, fact, since, event.extras)
+            if (before or event.kind is not Kind.FACT) and self._is_repeat(event, version, before):
                 report.repeated += 1
                 continue
             if event.kind is Kind.FACT:
-                version = version._replace(replaces=None)
                 report.stored += 1
             elif event.kind is Kind.CORRECTION:
                 report.corrected += 1
@@ -284,7 +279,19 @@ class _Names:
 
 
 def _text(value: Any) -> str:
+    if type(value) is str:
+        return value.strip()
     return "" if value is None else str(value).strip()
+
+
+def _problem(row: Mapping[str, Any]) -> str:
+    for name in FIELDS[:4]:
+        text = _text(row.get(name))
+        if not text:
+            return f"no {name} is given"
+        if len(text) > _LONGEST:
+            return f"the {name} is {len(text):,} letters long, at most {_LONGEST:,} are kept"
+    return "something is missing"
 
 
 def now_us() -> int:

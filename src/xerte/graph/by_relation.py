@@ -6,7 +6,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from xerte.graph.index import TemporalIndex
+from xerte.graph.index import Edges, TemporalIndex
+from xerte.graph.tail import TailIndex
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class FactsByRelation:
         key: relation · span + time − first, ascending.
         object, time: of every fact.
         loop_key: the keys of the facts whose subject is their object.
-        span: more than the times between the first and the last fact.
+        span: more than the ticks between the first and the last fact, with room for later ones.
         first: the time of the first fact.
     """
 
@@ -32,15 +33,39 @@ class FactsByRelation:
     def of(history: TemporalIndex) -> "FactsByRelation":
         """Sorted once per history: an index never changes, so what is read off it is kept as long as it lives."""
         known = _sorted.get(history)
+        if known is None and isinstance(history, TailIndex) and not history.num_hidden:
+            known = FactsByRelation.of(history.under)._with(*history.added_edges())
         if known is None:
             subject, edges = history.all_edges()
             first, last = (int(edges.time.min()), int(edges.time.max())) if len(edges.time) else (0, 0)
-            span = last - first + 2
+            span = 2 * (last - first) + 2  # room for facts that come later
             key, order = torch.sort(edges.relation * span + edges.time - first, stable=True)
             loop = (subject == edges.object)[order]
-            columns = edges.object[order], edges.time[order], key[loop]
-            known = _sorted[history] = FactsByRelation(key, *columns, span, first)
+            known = FactsByRelation(key, edges.object[order], edges.time[order], key[loop], span, first)
+        _sorted[history] = known
         return known
+
+    def _with(self, subject: Tensor, edges: Edges) -> "FactsByRelation | None":
+        """These facts and more, each behind those with its relation and time; None: their times have no room here."""
+        age = edges.time - self.first
+        if len(age) and (int(age.min()) < 0 or int(age.max()) >= self.span - 1):
+            return None
+        key, order = torch.sort(edges.relation * self.span + age, stable=True)
+        loop = key[(subject == edges.object)[order]]
+        place = torch.searchsorted(self.key, key, right=True) + torch.arange(len(key), device=key.device)
+        new = torch.zeros(len(self.key) + len(key), dtype=torch.bool, device=key.device)
+        new[place] = True
+
+        def merged(old: Tensor, more: Tensor) -> Tensor:
+            return (
+                torch.empty(len(new), dtype=torch.int64, device=key.device)
+                .masked_scatter_(new, more)
+                .masked_scatter_(~new, old)
+            )
+
+        columns = merged(self.key, key), merged(self.object, edges.object[order]), merged(self.time, edges.time[order])
+        loops = torch.sort(torch.cat([self.loop_key, loop])).values
+        return FactsByRelation(*columns, loops, self.span, self.first)
 
     def key_of(self, relation: Tensor, time: Tensor) -> Tensor:
         """Where facts of the relation at this time would stand; beyond the last fact all are before it."""

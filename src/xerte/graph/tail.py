@@ -97,6 +97,15 @@ class TailIndex(TemporalIndex):
         return TailIndex(self.under, whole, self._hidden, self.num_added + len(added), num_entities, num_relations)
 
     @property
+    def num_hidden(self) -> int:
+        """How many edges of the index below are hidden."""
+        return len(self._hidden[0])
+
+    def added_edges(self) -> tuple[Tensor, Edges]:
+        """The added edges with their subjects, in the order of positions."""
+        return self._entity.number, Edges(*self._columns)
+
+    @property
     def device(self) -> torch.device:
         """Where the columns live."""
         return self.under.device

@@ -1,0 +1,194 @@
+"""Live events, measured: ingestion, the first forecast after an event, look-ups over base and tail, compaction."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.record import Machine
+from xerte.api import Model
+from xerte.data import live, store
+from xerte.data.appending import Row
+from xerte.data.calendar import Calendar, Tick
+from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
+from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.files import write_json
+from xerte.graph.index import TemporalIndex
+from xerte.graph.sampler import Sampler, Sampling
+from xerte.graph.stored import index_of
+from xerte.graph.tail import TailIndex
+
+FORMAT = "xerte live 1"
+ENTITIES, RELATIONS, DAYS, AFTER = 100_000, 250, 3650, 100
+DATES = Calendar(Tick.DAY, "2010-01-01", Tick.DAY)
+
+
+@dataclass(frozen=True)
+class Live:
+    """What was measured.
+
+    Attributes:
+        facts, tail: how many facts the base and the tail of the look-ups held.
+        events_per_s: ingested, by the size of a batch, each durable before it was acknowledged.
+        visible_ms: from the call of append to the answer of a forecast that reads the event: median and 95 %.
+        forecast_ms: of which the forecast itself, where nothing was appended before it: median and 95 %.
+        refresh_ms: of an appended event until the snapshot and its index are there, with the large tail.
+        lookup_ms, plain_ms: of look-ups with and without a tail, by the number of nodes.
+        compaction_s: how long one took.
+        longest_ms, calm_ms: the longest forecast while it ran, and while nothing did.
+        machine: where, and how busy it was.
+    """
+
+    facts: int
+    tail: int
+    events_per_s: dict[str, float]
+    visible_ms: tuple[float, float]
+    forecast_ms: tuple[float, float]
+    refresh_ms: tuple[float, float]
+    lookup_ms: dict[str, float]
+    plain_ms: dict[str, float]
+    compaction_s: float
+    longest_ms: float
+    calm_ms: float
+    machine: Machine
+
+    def write(self, path: Path) -> None:
+        """Writes the file, whole or not at all."""
+        write_json(path, {"format": FORMAT, **asdict(self)})
+
+
+def measure(num_facts: int, num_tail: int, folder: Path | None = None) -> Live:
+    """Measures everything, on a dataset of so many facts, which is made in `folder` unless it is there."""
+    torch.set_num_threads(2)
+    with tempfile.TemporaryDirectory(prefix="xerte-live-") as scratch:
+        place = folder or Path(scratch) / "large"
+        if not place.exists():
+            make(place, num_facts)
+        lookup, plain, refresh = lookups(store.open_dataset(place), num_tail)
+        small = Path(scratch) / "small"
+        make(small, min(num_facts, 200_000))
+        rates = {str(size): ingestion(small, size) for size in (1, 100, 1000, 5000)}
+        visible, forecast = latency(small)
+        compaction_s, longest, calm = compaction(small)
+    return Live(
+        num_facts, num_tail, rates, visible, forecast, refresh, lookup, plain, compaction_s, longest, calm,
+        Machine.of(torch.device("cpu")),
+    )  # fmt: skip
+
+
+def make(folder: Path, num_facts: int) -> None:
+    """A dataset with hubs: the busiest entity has about one edge in 46 of all."""
+    facts = drawn(num_facts, 0, DAYS, np.random.default_rng(0))
+    names = Vocabulary.of(f"entity {n}" for n in range(ENTITIES)), Relations.of(f"r{n}" for n in range(RELATIONS))
+    store.save(Dataset(folder.name, facts, (num_facts, 0, 0), *names, DATES), folder)
+    index_of(store.open_dataset(folder))
+
+
+def drawn(size: int, first: int, last: int, rng: np.random.Generator) -> Facts:
+    """Random facts in time order, entities in proportion to a power of their number."""
+
+    def entities() -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        return (ENTITIES * rng.random(size, np.float32) ** 3).astype(np.int32).clip(max=ENTITIES - 1)
+
+    subject, object = entities(), entities()
+    time = np.sort(rng.integers(first, last, size, np.int32))
+    return Facts(subject, rng.integers(0, RELATIONS, size, np.int32), object, time)
+
+
+def lookups(dataset: Dataset, num_tail: int) -> tuple[dict[str, float], dict[str, float], tuple[float, float]]:
+    """Milliseconds to draw and read the prior edges of some nodes, with a tail and without; of an event that comes."""
+    rng, base = np.random.default_rng(1), index_of(dataset)
+    tail = TailIndex.over(base, drawn(num_tail, DAYS, DAYS + AFTER, rng))
+    whole = TailIndex.over(tail, drawn(1000, DAYS + AFTER, DAYS + AFTER + 1, rng))
+    sampler = Sampler(Sampling.EXPONENTIAL, 20, scale=30.0)
+    with_tail, without = dict[str, float](), dict[str, float]()
+    for nodes in (1, 16, 256, 4096):
+        entity = torch.from_numpy(drawn(nodes, 0, 1, rng).subject.astype(np.int64))
+        time, noise = torch.full_like(entity, DAYS + AFTER + 1), torch.arange(nodes)
+        relation = torch.from_numpy(rng.integers(0, 2 * RELATIONS, (nodes, 1)))
+
+        def look(index: TemporalIndex) -> Callable[[], object]:
+            return lambda: index.read(sampler.sample(index, entity, time, relation, noise).flatten())  # noqa: B023
+
+        pairs = [(_seconds(look(whole)), _seconds(look(base))) for _ in range(21)]
+        with_tail[str(nodes)], without[str(nodes)] = (1000 * median(column) for column in zip(*pairs, strict=True))
+    event = drawn(1, DAYS + AFTER, DAYS + AFTER + 1, rng)
+    refresh = _middle([_seconds(lambda: TailIndex.over(tail, event)) for _ in range(21)])
+    return with_tail, without, refresh
+
+
+def ingestion(folder: Path, size: int, seconds: float = 3.0) -> float:
+    """Events per second in batches of so many."""
+    appender, events, done, spent = live.appender(store.open_dataset(folder)), _events(f"b{size}"), 0, 0.0
+    appender.append([next(events)])  # names are read once
+    while spent < seconds:
+        batch = [next(events) for _ in range(size)]
+        spent += _seconds(lambda batch=batch: appender.append(batch))  # type: ignore[misc]
+        done += size
+    return done / spent
+
+
+def latency(folder: Path) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Of one event until it is in an answer, and of a forecast alone."""
+    dataset = store.open_dataset(folder)
+    model, appender = Model.load("recurrence", dataset), live.appender(dataset)
+    relation, day = "r0", DATES.format(DAYS + AFTER)
+
+    def alone() -> None:
+        model.forecast("entity 7", relation, DATES.format(DAYS + AFTER + 1))
+
+    def seen(number: int) -> None:
+        name = f"new {number}"
+        event = {"subject": name, "relation": relation, "object": "entity 3", "time": day, "id": f"new {number}"}
+        appender.append([("event", event)])
+        best = model.forecast(name, relation, DATES.format(DAYS + AFTER + 1)).answers[0]
+        assert best.entity == "entity 3", best
+
+    alone()
+    seen(0)
+    visible = [_seconds(lambda number=number: seen(number)) for number in range(1, 51)]  # type: ignore[misc]
+    return _middle(visible), _middle([_seconds(alone) for _ in range(50)])
+
+
+def compaction(folder: Path) -> tuple[float, float, float]:
+    """Seconds of a compaction in a process of its own, and the longest forecast (ms) during it and without it."""
+    model = Model.load("recurrence", store.open_dataset(folder))
+    asked = "entity 7", "r0", DATES.format(DAYS + AFTER + 1)
+    calm = max(_seconds(lambda: model.forecast(*asked)) for _ in range(200))
+    start, longest = perf_counter(), 0.0
+    command = [sys.executable, "-m", "xerte", "data", "compact", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:  # noqa: S603
+        while process.poll() is None:
+            longest = max(longest, _seconds(lambda: model.forecast(*asked)))
+    assert process.returncode == 0
+    return perf_counter() - start, 1000 * longest, 1000 * calm
+
+
+def _events(prefix: str) -> Iterator[Row]:
+    rng = np.random.default_rng(2)
+    for number in count():
+        subject, object, relation = rng.integers(0, ENTITIES), rng.integers(0, ENTITIES), rng.integers(0, RELATIONS)
+        names = {"subject": f"entity {subject}", "relation": f"r{relation}", "object": f"entity {object}"}
+        event = {**names, "time": DATES.format(DAYS + number % AFTER), "id": f"{prefix} {number}", "source": "bench"}
+        yield "event", event
+
+
+def _seconds(job: Callable[[], Any]) -> float:
+    start = perf_counter()
+    job()
+    return perf_counter() - start
+
+
+def _middle(seconds: list[float]) -> tuple[float, float]:
+    """Median and 95 % quantile, in milliseconds."""
+    return 1000 * median(seconds), 1000 * quantiles(seconds, n=20)[-1]
