@@ -1,5 +1,6 @@
 """All of it together: the application, and uvicorn around it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -40,7 +41,11 @@ def create_app(served: Served, settings: ServerSettings | None = None, page: Pat
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.ready = True
+        warm = asyncio.create_task(
+            asyncio.to_thread(served.entities.search, "a")
+        )  # the first to type waits for nothing
         yield
+        await asyncio.gather(warm, return_exceptions=True)
         app.state.ready = False
         await batcher.stop()
 
