@@ -41,7 +41,8 @@ def create_app(served: Served, settings: ServerSettings | None = None, page: Pat
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.ready = True
-        warm = asyncio.create_task(
+        # Whoever types first waits for nothing.
+        warm = asyncio.create_task(asyncio.to_thread(lambda: served.entities.search("a")))
             asyncio.to_thread(served.entities.search, "a")
         )  # the first to type waits for nothing
         yield
