@@ -43,8 +43,6 @@ def create_app(served: Served, settings: ServerSettings | None = None, page: Pat
         app.state.ready = True
         # Whoever types first waits for nothing.
         warm = asyncio.create_task(asyncio.to_thread(lambda: served.entities.search("a")))
-            asyncio.to_thread(served.entities.search, "a")
-        )  # the first to type waits for nothing
         yield
         await asyncio.gather(warm, return_exceptions=True)
         app.state.ready = False
