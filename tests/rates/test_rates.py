@@ -91,7 +91,7 @@ def test_rates_by_hand() -> None:
     counts[0, 0, -1] = 0.3  # three events in ten days
     relation, week = np.array([0]), np.array([7.0])
     assert plain().probability(counts, relation, week) == pytest.approx(1 - math.exp(-2.1))
-    model = replace(plain(2.0, 0.5, 0.8, math.log(3)), calibration=(0.1, 1.2))
+    model = replace(plain(2.0, 0.5, 0.8, math.log(3)), calibration=np.array([[5, 5], [0.1, 1.2]]))
     expected = math.exp(0.1 + 1.2 * (math.log(3) + 0.5 * math.log(4.2)))
     assert model.expected(counts, relation, week) == pytest.approx(expected)
     assert model.probability(counts, relation, week) == pytest.approx(1 - (1 + 0.8 * expected) ** (-1 / 0.8))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from xerte.data.dataset import Dataset
 from xerte.evaluation.proper import reliability_at
 from xerte.rates.counts import HALF_LIVES, KINDS, Counts, Triples
-from xerte.rates.model import LEAST, RateModel, fading
+from xerte.rates.model import LEAST, RateModel, fading, seen_before
 from xerte.types import Split
 
 Int = npt.NDArray[np.int64]
@@ -112,7 +112,7 @@ def fit(dataset: Dataset, counts: Counts | None = None, seed: int = 0, questions
     if not len(train):
         return RateModel(np.ones((len(KINDS), len(HALF_LIVES))), 1.0, 1.0, np.zeros(counts.num_relations))
     times = np.unique(train)
-    times = times[len(times) // 4 :]
+    times = times[len(times) // 2 :]  # before, too little is known for what is new to be new
     times = times[np.linspace(0, len(times) - 1, min(DAYS, len(times))).astype(int)]
     learned = _learned(counts, draw(counts, times, int(train.max()) + 1, questions, seed), every)
     if not len(valid):
@@ -177,28 +177,35 @@ def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:
 
 def _calibrated(model: RateModel, sample: Sample, every: list[float]) -> RateModel:
     """(a, b) by maximum likelihood over all horizons that could be followed, and how reliable that makes it."""
-    import torch
-
-    log_rate, truth = [], []
+    found = []
     for horizon in every:
         part, happened = sample.at(horizon)
         rate = model.expected(part.counts, part.asked.relation, np.full(len(happened), horizon))
-        log_rate.append(np.log(rate.clip(min=1e-300)))
-        truth.append(happened)
-    x, y = torch.from_numpy(np.concatenate(log_rate)), torch.from_numpy(np.concatenate(truth))
-    if not bool(y.any()):
-        return model
+        found.append((np.log(rate.clip(min=1e-300)), happened, seen_before(part.counts)))
+    log_rate, truth, again = (np.concatenate(column) for column in zip(*found, strict=True))
+    pairs = np.stack([_slope(log_rate[again == kind], truth[again == kind], model.spread) for kind in (False, True)])
+    calibrated = replace(model, calibration=pairs)
+    offset, slope = pairs[again.astype(int)].T
+    probability = calibrated.happening(np.exp(offset + slope * log_rate))
+    return replace(calibrated, levels=reliability_at(probability, truth, EDGES))
+
+
+def _slope(log_rate: Real, truth: npt.NDArray[np.bool_], spread: float) -> Real:
+    """The likeliest (a, b) for these outcomes; (0, 1) where there are none."""
+    import torch
+
+    x, y = torch.from_numpy(log_rate), torch.from_numpy(truth)
     pair = torch.tensor([0.0, 0.0], dtype=torch.float64, requires_grad=True)  # a, log b
     optimiser = torch.optim.LBFGS([pair], max_iter=60, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimiser.zero_grad()
-        rate = torch.log1p(model.spread * torch.exp((pair[0] + torch.exp(pair[1]) * x).clamp(max=30))) / model.spread
-        value: torch.Tensor = -torch.where(y, torch.log(-torch.expm1(-rate.clamp(min=1e-12))), -rate).mean()
+        rate = torch.log1p(spread * torch.exp((pair[0] + torch.exp(pair[1]) * x).clamp(max=30))) / spread
+        value: torch.Tensor = -torch.where(y, torch.log(-torch.expm1(-rate.clamp(min=1e-12))), -rate).sum()
+        value = (value + pair.square().sum()) / max(1, len(y))  # a little doubt, which few outcomes do not overcome
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
     optimiser.step(loss)  # type: ignore[no-untyped-call]
-    calibrated = replace(model, calibration=(float(pair[0].detach()), float(pair[1].detach().exp())))
-    probability = calibrated.happening(np.exp(calibrated.calibration[0] + calibrated.calibration[1] * x.numpy()))
-    return replace(calibrated, levels=reliability_at(probability, y.numpy(), EDGES))
+    offset, slope = pair.detach().tolist()
+    return np.array([offset, np.exp(slope)])

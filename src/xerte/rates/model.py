@@ -13,10 +13,10 @@ events come independently at a rate that is itself uncertain, its variance being
 1 - exp(-Λ)).
 
 The sum is additive in facts: a fact's share of it is its share of the probability's evidence. Last, calibration:
-log Λ becomes a + b log Λ.
+log Λ becomes a + b log Λ, with other numbers for events that never happened before.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,12 @@ def fading(horizon: Real) -> Real:
     return np.where(np.isfinite(half), faded, horizon[:, None])
 
 
+def seen_before(counts: Real) -> npt.NDArray[np.bool_]:
+    """Whether events happened before; [n, kinds, half-lives] -> [n]."""
+    seen: npt.NDArray[np.bool_] = counts[:, 0, -1] > 0
+    return seen
+
+
 @dataclass(frozen=True)
 class RateModel:
     """The few numbers of the model; see the module.
@@ -47,7 +53,7 @@ class RateModel:
         exponent: β.
         spread: σ.
         relation: log c of every relation [R].
-        calibration: (a, b).
+        calibration: (a, b) of events that never happened before, and of those that did [2, 2].
         longest: units; the longest interval it was tested on.
         levels: how reliable its probabilities were on valid.
     """
@@ -56,14 +62,14 @@ class RateModel:
     exponent: float
     spread: float
     relation: Real
-    calibration: tuple[float, float] = (0.0, 1.0)
+    calibration: Real = field(default_factory=lambda: np.array([[0.0, 1.0], [0.0, 1.0]]))
     longest: float = 0.0
     levels: tuple[Level, ...] = ()
 
     def expected(self, counts: Real, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
         """Λ(h): [n, kinds, half-lives], [n], [n] -> [n]."""
         total = (counts * self.weight * fading(horizon)[:, None, :]).sum((1, 2)) + LEAST * horizon
-        offset, slope = self.calibration
+        offset, slope = self.calibration[seen_before(counts).astype(int)].T
         known = np.where(relation < len(self.relation), relation, 0)
         factor = np.where(relation < len(self.relation), self.relation[known], 0.0)
         log_rate = factor + self.exponent * np.log(total.clip(min=1e-300))
@@ -93,7 +99,7 @@ class RateModel:
             "exponent": self.exponent,
             "spread": self.spread,
             "relation": self.relation.tolist(),
-            "calibration": list(self.calibration),
+            "calibration": self.calibration.tolist(),
             "longest": self.longest,
             "levels": [vars(level) for level in self.levels],
         }
@@ -108,10 +114,11 @@ class RateModel:
         weight, relation = np.array(value["weight"], float), np.array(value["relation"], float)
         if weight.shape != (len(KINDS), len(HALF_LIVES)) or relation.ndim != 1 or (weight < 0).any():
             raise ValueError("weights")
-        offset, slope = value["calibration"]
+        calibration = np.array(value["calibration"], float)
         levels = tuple(Level(**level) for level in value["levels"])
-        numbers = (*(float(value[name]) for name in ("exponent", "spread", "longest")), float(offset), float(slope))
-        if not all(map(np.isfinite, (*numbers, *weight.flat, *relation))) or numbers[1] <= 0:
+        exponent, spread, longest = (float(value[name]) for name in ("exponent", "spread", "longest"))
+        if calibration.shape != (2, 2) or spread <= 0:
+            raise ValueError("calibration")
+        if not all(map(np.isfinite, (exponent, spread, longest, *weight.flat, *relation, *calibration.flat))):
             raise ValueError("numbers")
-        exponent, spread, longest, *calibration = numbers
-        return RateModel(weight, exponent, spread, relation, (calibration[0], calibration[1]), longest, levels)
+        return RateModel(weight, exponent, spread, relation, calibration, longest, levels)
