@@ -12,15 +12,18 @@ import numpy.typing as npt
 from xerte.api.durations import parse_duration
 from xerte.api.forecast import Time
 from xerte.api.grammar import ASKS, chosen, events, grouped
-from xerte.api.replies import Evidence, Likelihood, Reply, Scan, Scanned
+from xerte.api.replies import Backtest, Evidence, Likelihood, Reply, Scan, Scanned
 from xerte.data.dataset import Dataset
+from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Vocabulary
 from xerte.data.words import counted
 from xerte.errors import InputError
+from xerte.rates.backtest import backtest
 from xerte.rates.counts import Counts, Known, Triples
 from xerte.rates.model import RateModel
 from xerte.rates.shares import FactShare, shares
 from xerte.rates.stored import rates_of
+from xerte.types import Progress, Split
 
 Int = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
@@ -150,6 +153,53 @@ class Asker:
             for rows in (likely, strange)
         )
         return Scan(calendar.format(time), calendar.format(time + length), MODEL, len(asked), *parts)
+
+    def backtest(
+        self,
+        first: Time | None = None,
+        every: str | int = 1,
+        horizon: str | int | None = None,
+        questions: int = 1000,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Backtest:
+        """Asks questions through time with only what was known, and scores the answers.
+
+        Args:
+            first: when to begin; unless given, where the test split does.
+            every: how long until the next time.
+            horizon: how far ahead is asked.
+            questions: of each kind at each time.
+            seed: of the questions drawn.
+            progress: callback.
+
+        Raises:
+            InputError: it would begin before what the rates were fitted to ends, or no time can be followed so far.
+        """
+        data, calendar, unit = self.dataset, self.dataset.calendar, self.dataset.calendar.ticks_per_unit
+        until = Lineage.of(data).until
+        begin = (
+            max(until + 1, int(data.split(Split.TEST).time[:1].sum())) if first is None else calendar.parse(str(first))
+        )
+        if begin <= until:
+            raise InputError(
+                f"{calendar.format(begin)} lies before {calendar.format(until)}, up to which the rates were fitted",
+                hint="begin later",
+            )
+        step, length = self._length(every), self._length(horizon)
+        times = list(range(begin, data.last_time + unit - length + 1, step))
+        if not times:
+            raise InputError(f"no time from {calendar.format(begin)} on can be followed so far: the facts end before")
+        found = backtest(data, self.counts, self.rates, times, length, questions, seed, progress)
+        return Backtest(
+            data.name,
+            MODEL,
+            tuple(map(calendar.format, times)),
+            length / unit,
+            str(calendar.unit),
+            found,
+            calendar.format,
+        )
 
     @property
     def _names(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:

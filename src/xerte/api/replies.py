@@ -1,7 +1,10 @@
 """What questions of likelihood are answered with."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from xerte.rates.backtest import Judged
 
 
 @dataclass(frozen=True)
@@ -111,3 +114,32 @@ class Scan:
         """The stable document."""
         lists = {name: [vars(one).copy() for one in getattr(self, name)] for name in ("likely", "surprising")}
         return {"as_of": self.as_of, "until": self.until, "model": self.model, "events": self.events, **lists}
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """How good answers were, asked through time.
+
+    Attributes:
+        dataset, model: what was asked about, and what answered.
+        times: when was asked, with what was known before.
+        horizon, unit: how far ahead.
+        judged: by kind of questions.
+        format: of ticks.
+    """
+
+    dataset: str
+    model: str
+    times: tuple[str, ...]
+    horizon: float
+    unit: str
+    judged: dict[str, Judged]
+    format: Callable[[int], str] = field(repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The stable document."""
+        kinds = {name: asdict(one) for name, one in self.judged.items()}
+        for kind in kinds.values():
+            kind["folds"] = {self.format(time): value for time, value in kind["folds"].items()}
+        about = {"dataset": self.dataset, "model": self.model, "times": list(self.times)}
+        return about | {"horizon": self.horizon, "unit": self.unit, "questions": kinds}

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from xerte import __version__
-from xerte.cli.ask import ask, scan
+from xerte.cli.ask import ask, backtest, scan
 from xerte.cli.compare import compare
 from xerte.cli.data import data
 from xerte.cli.demo import demo
@@ -79,6 +79,7 @@ app.command()(evaluate)
 app.command()(forecast)
 app.command()(ask)
 app.command()(scan)
+app.command()(backtest)
 app.command()(explain)
 app.command()(rules)
 app.command()(faithfulness)

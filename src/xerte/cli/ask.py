@@ -1,10 +1,10 @@
-"""`xerte ask` and `xerte scan`."""
+"""`xerte ask`, `xerte scan` and `xerte backtest`."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
+from xerte.cli.output import AsJson, busy, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from xerte.api.replies import Reply
@@ -78,6 +78,48 @@ def scan(
         ]
         columns = ("probability", "usual rate", "subject", "relation", "object")
         print_table(f"{title}, from {found.as_of} until {found.until}", columns, rows, left=0)
+
+
+def backtest(
+    dataset: Data,
+    first: Annotated[
+        str | None, typer.Option("--from", help="When to begin (default: where the test split does).")
+    ] = None,
+    every: Annotated[str | None, typer.Option(help="How long until the next time: 1d, 1w (default: one unit).")] = None,
+    horizon: Annotated[str | None, typer.Option(help="How far ahead is asked: 7d, 30d.")] = None,
+    questions: Annotated[int, typer.Option(min=1, help="Of each kind at each time.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the questions drawn.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Asks questions through time with only what was known, and says how good the answers were.
+
+    \b
+    xerte backtest icews14 --every 1d --horizon 30d
+    xerte backtest yago --horizon 3y --json
+    """
+    from xerte import api
+    from xerte.api.ask import Asker
+
+    with progress("backtest", "kinds of questions") as report:
+        found = Asker(api.load(dataset)).backtest(first, every or 1, horizon, questions, seed, report)
+    if as_json:
+        print_json(found.to_json())
+        return
+    rows = [
+        (
+            name,
+            f"{one.questions:,}",
+            f"{100 * one.happened:.2f} %",
+            f"{one.brier:.5f}",
+            f"{one.skill:.3f} [{one.skill_low:.3f}, {one.skill_high:.3f}]",
+            f"{one.over_recency:.3f} [{one.over_recency_low:.3f}, {one.over_recency_high:.3f}]",
+            f"{one.ece:.4f} ({one.ece_of_chance:.4f})",
+        )
+        for name, one in found.judged.items()
+    ]
+    columns = ("questions", "number", "came true", "Brier", "skill", "over recency-frequency", "ECE (of chance)")
+    ahead = f"{found.horizon:g} {found.unit}s ahead"
+    print_table(f"{found.dataset}, {ahead}, asked at {len(found.times)} times from {found.times[0]} on", columns, rows)
 
 
 def _print(reply: "Reply") -> None:

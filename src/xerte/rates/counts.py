@@ -81,6 +81,10 @@ class Counts:
         least, most = np.minimum(asked.subject, asked.object), np.maximum(asked.subject, asked.object)
         return least * self.num_entities + most
 
+    def find_event(self, asked: Triples) -> Int:
+        """The group of every event in `by_event`."""
+        return self.by_event.find(self._event(asked))
+
     def before(self, time: int) -> "Known":
         """What is known before a time."""
         return Known(self, time)
