@@ -166,3 +166,15 @@ def test_words_stand_for_names() -> None:
     assert chosen("e3 | e5", DATA.entities).tolist() == [3, 5]  # type: ignore[union-attr]
     assert chosen("*e2", DATA.entities).tolist() == [2]  # type: ignore[union-attr]
     assert chosen("E1*", DATA.entities).tolist() == [1, *range(10, 20)]  # type: ignore[union-attr]
+
+
+def test_a_backtest_in_dates(asker: Asker) -> None:
+    body = asker.backtest(every="2d", horizon="3d", questions=20).to_json()
+    assert (body["dataset"], body["model"], body["horizon"], body["unit"]) == ("small", "rates", 3, "day")
+    assert body["times"] == ["2024-02-20", "2024-02-22", "2024-02-24", "2024-02-26"]
+    assert set(body["questions"]) == {"pairs that met", "everything", "events seen"}
+    assert list(body["questions"]["everything"]["folds"]) == body["times"]
+    with pytest.raises(InputError, match="up to which the rates were fitted"):
+        asker.backtest("2024-02-01", horizon="3d")
+    with pytest.raises(InputError, match="can be followed so far"):
+        asker.backtest(horizon="90d")

@@ -12,9 +12,11 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
-from xerte.rates.counts import HALF_LIVES, KINDS, Counts, Triples
+from xerte.rates.backtest import backtest
+from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Counts, Reasons, Triples
 from xerte.rates.fitting import draw, fit
 from xerte.rates.model import RateModel, fading
+from xerte.rates.references import Climatology, RecencyFrequency
 from xerte.rates.shares import shares
 
 DATA = small_dataset()
@@ -80,7 +82,7 @@ def plain(weight: float = 1.0, exponent: float = 1.0, spread: float = 1e-9, fact
     """Only the event itself counts, and only its rate over all the time."""
     weights = np.zeros((len(KINDS), len(HALF_LIVES)))
     weights[0, -1] = weight
-    return RateModel(weights, exponent, spread, np.full(4, factor))
+    return RateModel(weights, exponent, spread, np.full(4, factor), np.zeros(len(CIRCUMSTANCES)))
 
 
 def test_rates_by_hand() -> None:
@@ -90,20 +92,77 @@ def test_rates_by_hand() -> None:
     counts = np.zeros((1, len(KINDS), len(HALF_LIVES)))
     counts[0, 0, -1] = 0.3  # three events in ten days
     relation, week = np.array([0]), np.array([7.0])
-    assert plain().probability(counts, relation, week) == pytest.approx(1 - math.exp(-2.1))
+    reasons = Reasons(counts, np.zeros((1, len(CIRCUMSTANCES))))
+    assert plain().probability(reasons, relation, week) == pytest.approx(1 - math.exp(-2.1))
     model = replace(plain(2.0, 0.5, 0.8, math.log(3)), calibration=np.array([[5, 5], [0.1, 1.2]]))
     expected = math.exp(0.1 + 1.2 * (math.log(3) + 0.5 * math.log(4.2)))
-    assert model.expected(counts, relation, week) == pytest.approx(expected)
-    assert model.probability(counts, relation, week) == pytest.approx(1 - (1 + 0.8 * expected) ** (-1 / 0.8))
-    assert model.expected(counts, relation, np.array([0.0])) == 0
-    assert model.expected(counts, np.array([9]), week) == pytest.approx(math.exp(0.1 + 1.2 * 0.5 * math.log(4.2)))
+    assert model.expected(reasons, relation, week) == pytest.approx(expected)
+    assert model.probability(reasons, relation, week) == pytest.approx(1 - (1 + 0.8 * expected) ** (-1 / 0.8))
+    assert model.expected(reasons, relation, np.array([0.0])) == 0
+    assert model.expected(reasons, np.array([9]), week) == pytest.approx(math.exp(0.1 + 1.2 * 0.5 * math.log(4.2)))
+
+
+def test_circumstances_weigh_all_evidence_alike() -> None:
+    counts = np.zeros((1, len(KINDS), len(HALF_LIVES)))
+    counts[0, 0, -1] = 0.3
+    z = np.array([[1.0, 2, 0, 0, 0, 0.5]])
+    model = replace(plain(), circumstance=np.array([0.1, 0.2, 9, 9, 9, -1]))
+    found = model.expected(Reasons(counts, z), np.array([0]), np.array([7.0]))
+    assert found == pytest.approx(2.1 * math.exp(0.1 + 0.4 - 0.5))
+
+
+def test_circumstances_by_hand() -> None:
+    """It happened ten and four days ago, and the pair met a third time; the object is busy elsewhere."""
+    facts = [(0, 0, 1, 0), (0, 0, 1, 6), (1, 1, 0, 8), *((2, 0, 1, day) for day in (7, 8, 9))]
+    known = Counts(Facts.of(facts), 4, 2, DATA.calendar).before(10)
+    (row,) = known.circumstances(events((0, 0, 1)))
+    life = 32 / math.log(2)
+
+    def trend(*ages: int) -> float:
+        return math.log((sum(0.5 ** (age / 32) for age in ages) + 1) / (len(ages) / 10 * life + 1))
+
+    assert row.tolist() == pytest.approx(
+        [1, math.log(3), math.log(4), math.log(4), trend(10, 4, 2), trend(10, 4, 2, 3, 2, 1)]
+    )
+    assert known.circumstances(events((3, 0, 2)))[0].tolist() == pytest.approx([0, 0, 0, 0, 0, trend(3, 2, 1)])
+
+
+def test_references_by_hand() -> None:
+    climate = Climatology.fit(np.array([0, 0, 1]), np.array([True, False, False]), 3)
+    assert climate.share.tolist() == pytest.approx([(1 + 5 / 3) / 7, (5 / 3) / 6, 1 / 3])
+    counts = Counts(Facts.of([(0, 0, 1, 0), (0, 0, 1, 6)]), 2, 1, DATA.calendar)
+    found = RecencyFrequency.features(counts, 10, events((0, 0, 1), (1, 0, 0)))
+    assert found.tolist() == [pytest.approx([1, 1, math.log(3), math.log(4)]), [1, 0, 0, 0]]
+    features = np.array([[1.0, 0, 0, 0]] * 4 + [[1, 1, 0, 0]] * 4)
+    happened = np.array([True, False, False, False, True, True, True, False])
+    fitted = RecencyFrequency.fit(features, happened).probability(features[[0, 4]])
+    assert fitted.tolist() == pytest.approx([0.25, 0.75], abs=1e-3)
+
+
+def test_a_backtest_knows_a_steady_world_and_beats_its_base_rate() -> None:
+    data, _ = steady()
+    counts = Counts.of(data)
+    found = backtest(data, counts, fit(data, counts, questions=200), list(range(340, 390, 10)), 7, 100)
+    seen = found["events seen"]
+    assert (seen.questions, list(seen.folds)) == (500, list(range(340, 390, 10)))
+    assert seen.skill_low < seen.skill < seen.skill_high
+    assert seen.skill > 0.3
+    assert sum(level.count for level in seen.levels) == 500
+    assert seen.happened == pytest.approx(sum(one.count * one.happened for one in seen.levels) / 500)
 
 
 def test_a_model_survives_json_and_damage_is_refused() -> None:
     model = fit(DATA, questions=50)
     again = RateModel.from_json(json.loads(json.dumps(model.to_json())))
     assert again.to_json() == model.to_json()
-    for harm in ({"weight": [[1]]}, {"exponent": math.nan}, {"spread": 0}, {"calibration": [1]}):
+    harms: tuple[dict[str, object], ...] = (
+        {"weight": [[1]]},
+        {"exponent": math.nan},
+        {"spread": 0},
+        {"calibration": [1]},
+        {"circumstance": []},
+    )
+    for harm in harms:
         with pytest.raises((ValueError, TypeError, KeyError)):
             RateModel.from_json(model.to_json() | harm)
 
@@ -126,11 +185,11 @@ def test_fitting_finds_the_probabilities_of_a_steady_world() -> None:
     counts = Counts.of(data)
     model = fit(data, counts, questions=200)
     asked = events(*[(2 * i, 0, 2 * i + 1) for i in range(40)])
-    known = counts.before(340).of(asked)
+    known = counts.before(340).reasons(asked)
     for days in (1.0, 7.0, 30.0):
         truth = 1 - (1 - rate) ** days
         error = np.abs(model.probability(known, asked.relation, np.full(40, days)) - truth)
-        counted = np.abs(1 - np.exp(-days * known[:, 0, -1]) - truth)  # by one who knows that rates are steady
+        counted = np.abs(1 - np.exp(-days * known.counts[:, 0, -1]) - truth)  # by one who knows that rates are steady
         assert error.mean() < 1.5 * counted.mean() + 0.005, days
 
 

@@ -132,9 +132,9 @@ class Asker:
         if not known.size:
             raise InputError(f"nothing is known before {calendar.format(time)}", hint="choose a later day")
         asked, units = known.seen(), length / calendar.ticks_per_unit
-        counts = known.of(asked)
-        expected = self.rates.expected(counts, asked.relation, np.full(len(asked), units))
-        usual = counts[:, 0, -1] * units  # its own events per unit of time, so far
+        reasons = known.reasons(asked)
+        expected = self.rates.expected(reasons, asked.relation, np.full(len(asked), units))
+        usual = reasons.counts[:, 0, -1] * units  # its own events per unit of time, so far
         surprise = expected / usual.clip(min=1e-12)
         probability = self.rates.happening(expected)
         likely = np.argsort(-probability, kind="stable")[:top]
@@ -219,16 +219,16 @@ class Asker:
 
     def _expected(self, known: Known, asked: Triples, begin: float, end: float) -> Real:
         """Events to be expected in an interval, of each; [n]."""
-        counts = known.of(asked)
-        late, early = (self.rates.expected(counts, asked.relation, np.full(len(asked), edge)) for edge in (end, begin))
+        reasons = known.reasons(asked)
+        late, early = (self.rates.expected(reasons, asked.relation, np.full(len(asked), edge)) for edge in (end, begin))
         return late - early
 
     def _when(self, known: Known, asked: Triples, time: int) -> dict[str, Any]:
         """The distribution of the first time at which one of these happens."""
         calendar, longest = self.dataset.calendar, max(1, round(self.rates.longest))
-        counts = known.of(asked)
+        reasons = known.reasons(asked)
         rate = [
-            self.rates.expected(counts, asked.relation, np.full(len(asked), float(edge))).sum()
+            self.rates.expected(reasons, asked.relation, np.full(len(asked), float(edge))).sum()
             for edge in range(1, longest + 1)
         ]
         chance = self.rates.happening(np.array(rate))

@@ -99,7 +99,7 @@ def backtest(
             asked.asked.relation
         )
         recency = RecencyFrequency.fit(of_learned, before).probability(features)
-        told = model.probability(asked.counts, asked.asked.relation, np.full(len(truth), units))
+        told = model.probability(asked.reasons, asked.asked.relation, np.full(len(truth), units))
         fold = np.repeat(np.arange(len(times)), len(truth) // max(1, len(times)))
         parts = [fold == at for at in range(len(times))]
         found[name] = Judged(

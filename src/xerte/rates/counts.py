@@ -21,6 +21,17 @@ expected if s, doing p, chose among the objects of p by their share, n(s, p, ·)
 that met before and once for those that never did."""
 
 
+CIRCUMSTANCES = (
+    "whether it happened before",
+    "how often, log(1 + n)",
+    "how long ago, log(age)",
+    "how often the pair met, log(1 + n)",
+    "whether the subject is more active than usual, log",
+    "whether the object is",
+)
+_MEAN_LIFE = HALF_LIVES[2] / np.log(2)
+
+
 @dataclass(frozen=True)
 class Triples:
     """Events to ask about: subject, relation (not a direction), object; int64 [n] each."""
@@ -34,6 +45,22 @@ class Triples:
 
     def __getitem__(self, rows: slice | npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> "Triples":
         return Triples(self.subject[rows], self.relation[rows], self.object[rows])
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What is known of events before a time.
+
+    Attributes:
+        counts: [n, kinds, half-lives].
+        circumstances: [n, len(CIRCUMSTANCES)].
+    """
+
+    counts: Real
+    circumstances: Real
+
+    def __getitem__(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.integer]) -> "Reasons":
+        return Reasons(self.counts[rows], self.circumstances[rows])
 
 
 class Groups:
@@ -152,6 +179,44 @@ class Known:
         met = self._pair[-1, counts.by_pair.find(counts._pair(asked))] > 0
         kinds = [same, opposite, pair, np.where(met, habit, 0), np.where(met, 0, habit)]
         return np.stack(kinds).transpose(2, 0, 1)
+
+    @cached_property
+    def _activity(self) -> Real:
+        """Facts that name an entity, on either side; [half-lives, E]."""
+        past = self.counts.events[: self.size]
+        size = self.counts.num_entities
+        ends = (np.bincount(past.subject, w, size) + np.bincount(past.object, w, size) for w in self.decayed)
+        return np.stack(list(ends))
+
+    @cached_property
+    def _last(self) -> Real:
+        """The age of the latest fact of every event; ∞ where there is none."""
+        last = np.full(len(self.counts.by_event.key) + 1, np.inf)
+        last[self.counts.by_event.of_fact[: self.size]] = self.age  # facts are in time order: the latest stays
+        return last
+
+    def circumstances(self, asked: Triples) -> Real:
+        """What weighs all evidence of an event alike; [n, len(CIRCUMSTANCES)]."""
+        counts = self.counts
+        place = counts.find_event(asked)
+        number, age = self._event[-1, place] * self.span, self._last[place]
+        seen = np.isfinite(age)
+        together = self._pair[-1, counts.by_pair.find(counts._pair(asked))] * self.span
+        usual = self._activity[-1]
+        trend = np.log((self._activity[2] + 1) / (usual * _MEAN_LIFE + 1))
+        columns = (
+            seen,
+            np.log1p(number),
+            np.where(seen, np.log(np.where(seen, age, 1.0).clip(min=0.5)), 0.0),
+            np.log1p(together),
+            trend[asked.subject],
+            trend[asked.object],
+        )
+        return np.stack(columns, 1).astype(float)
+
+    def reasons(self, asked: Triples) -> Reasons:
+        """All that a rate is made of."""
+        return Reasons(self.of(asked), self.circumstances(asked))
 
     def pair_factor(self, asked: Triples) -> Real:
         """What a fact of the pair with another relation counts for, by half-life; `asked` is one event."""

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from xerte.data.dataset import Dataset
 from xerte.evaluation.proper import reliability_at
-from xerte.rates.counts import HALF_LIVES, KINDS, Counts, Triples
+from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Counts, Reasons, Triples
 from xerte.rates.model import LEAST, RateModel, fading, seen_before
 from xerte.types import Split
 
@@ -29,20 +29,20 @@ class Sample:
 
     Attributes:
         asked: the events.
-        counts: [n, kinds, half-lives], as known then.
+        reasons: as known then.
         gap: units until the event happened; ∞ where it did not until the data or the window ended.
         seen: units until then.
     """
 
     asked: Triples
-    counts: Real
+    reasons: Reasons
     gap: Real
     seen: Real
 
     def at(self, horizon: float) -> tuple["Sample", npt.NDArray[np.bool_]]:
         """Those that could be followed so long, and whether the event happened within it."""
         rows = self.seen >= horizon
-        part = Sample(self.asked[rows], self.counts[rows], self.gap[rows], self.seen[rows])
+        part = Sample(self.asked[rows], self.reasons[rows], self.gap[rows], self.seen[rows])
         return part, part.gap < horizon
 
 
@@ -83,18 +83,16 @@ def draw(
         )
         following = counts.next_time(asked, time)
         gap = np.where(following < end, (following - time) / counts.unit, np.inf)
-        found.append(Sample(asked, known.of(asked), gap, np.full(len(asked), (end - time) / counts.unit)))
+        found.append(Sample(asked, known.reasons(asked), gap, np.full(len(asked), (end - time) / counts.unit)))
     return joined(found)
 
 
 def joined(parts: list[Sample]) -> Sample:
     """All samples as one."""
-    asked = (
-        np.concatenate([getattr(part.asked, name) for part in parts]) for name in ("subject", "relation", "object")
-    )
-    return Sample(
-        Triples(*asked), *(np.concatenate([getattr(p, name) for p in parts]) for name in ("counts", "gap", "seen"))
-    )
+    asked = (np.concatenate([getattr(one.asked, name) for one in parts]) for name in ("subject", "relation", "object"))
+    known = (np.concatenate([getattr(one.reasons, name) for one in parts]) for name in ("counts", "circumstances"))
+    followed = (np.concatenate([getattr(one, name) for one in parts]) for name in ("gap", "seen"))
+    return Sample(Triples(*asked), Reasons(*known), *followed)
 
 
 def fit(dataset: Dataset, counts: Counts | None = None, seed: int = 0, questions: int = QUESTIONS) -> RateModel:
@@ -110,7 +108,8 @@ def fit(dataset: Dataset, counts: Counts | None = None, seed: int = 0, questions
     train, valid = (dataset.split(split).time.astype(np.int64) for split in (Split.TRAIN, Split.VALID))
     every = horizons(counts, train)
     if not len(train):
-        return RateModel(np.ones((len(KINDS), len(HALF_LIVES))), 1.0, 1.0, np.zeros(counts.num_relations))
+        nothing = np.zeros(len(CIRCUMSTANCES))
+        return RateModel(np.ones((len(KINDS), len(HALF_LIVES))), 1.0, 1.0, np.zeros(counts.num_relations), nothing)
     times = np.unique(train)
     times = times[len(times) // 2 :]  # before, too little is known for what is new to be new
     times = times[np.linspace(0, len(times) - 1, min(DAYS, len(times))).astype(int)]
@@ -133,34 +132,38 @@ def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:
     happened = place <= seen
     use = seen > 0
     before, after = edges[np.where(happened, place - 1, 0)][use], edges[np.where(happened, place, seen)][use]
-    n, relation = torch.from_numpy(sample.counts[use]), torch.from_numpy(sample.asked.relation[use])
+    n, relation = torch.from_numpy(sample.reasons.counts[use]), torch.from_numpy(sample.asked.relation[use])
     fade, length = torch.from_numpy(fading(after))[:, None, :], torch.from_numpy(LEAST * after)
+    z = torch.from_numpy(sample.reasons.circumstances[use])
     truth, late_ones = torch.from_numpy(happened[use]), torch.from_numpy(np.flatnonzero(before > 0))
     n_late, fade_late = n[late_ones], torch.from_numpy(fading(before[before > 0]))[:, None, :]
     length_late = torch.from_numpy(LEAST * before[before > 0])
-    weight = torch.full(sample.counts.shape[1:], -3.0, dtype=torch.float64, requires_grad=True)
+    weight = torch.full(sample.reasons.counts.shape[1:], -3.0, dtype=torch.float64, requires_grad=True)
     exponent = torch.zeros((), dtype=torch.float64, requires_grad=True)
     of_relation = torch.zeros(counts.num_relations, dtype=torch.float64, requires_grad=True)
+    circumstance = torch.zeros(len(CIRCUMSTANCES), dtype=torch.float64, requires_grad=True)
     common, spread = (torch.zeros((), dtype=torch.float64, requires_grad=True) for _ in range(2))
     optimiser = torch.optim.LBFGS(
-        [weight, exponent, of_relation, common, spread],
+        [weight, exponent, of_relation, circumstance, common, spread],
         max_iter=120,
         tolerance_change=1e-8,
         history_size=20,
         line_search_fn="strong_wolfe",
     )
 
-    def expected(n: torch.Tensor, fade: torch.Tensor, length: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
+    def expected(
+        n: torch.Tensor, fade: torch.Tensor, length: torch.Tensor, of: torch.Tensor, z: torch.Tensor
+    ) -> torch.Tensor:
         total = (n * (torch.exp(weight) * fade)).sum((1, 2)) + length
-        factor = common + of_relation.index_select(0, of)
+        factor = common + of_relation.index_select(0, of) + z @ circumstance
         log_rate = factor + torch.exp(exponent) * torch.log(total.clamp(min=1e-300))
         return torch.exp(-spread) * torch.log1p(torch.exp(spread + log_rate.clamp(max=30)))
 
     def loss() -> torch.Tensor:
         optimiser.zero_grad()
-        late = expected(n, fade, length, relation)
+        late = expected(n, fade, length, relation, z)
         early = torch.zeros_like(late).index_copy(
-            0, late_ones, expected(n_late, fade_late, length_late, relation[late_ones])
+            0, late_ones, expected(n_late, fade_late, length_late, relation[late_ones], z[late_ones])
         )
         # log(e^-early - e^-late) where it happened in between, -late where it did not.
         between = -early + torch.log(-torch.expm1(-(late - early).clamp(min=1e-12)))
@@ -172,7 +175,9 @@ def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:
     optimiser.step(loss)  # type: ignore[no-untyped-call]
     power, variance = (float(one.detach().exp()) for one in (exponent, spread))
     factors = (common + of_relation).detach().numpy()
-    return RateModel(weight.detach().exp().numpy(), power, variance, factors, longest=every[-1])
+    return RateModel(
+        weight.detach().exp().numpy(), power, variance, factors, circumstance.detach().numpy(), longest=every[-1]
+    )
 
 
 def _calibrated(model: RateModel, sample: Sample, every: list[float]) -> RateModel:
@@ -180,8 +185,8 @@ def _calibrated(model: RateModel, sample: Sample, every: list[float]) -> RateMod
     found = []
     for horizon in every:
         part, happened = sample.at(horizon)
-        rate = model.expected(part.counts, part.asked.relation, np.full(len(happened), horizon))
-        found.append((np.log(rate.clip(min=1e-300)), happened, seen_before(part.counts)))
+        rate = model.expected(part.reasons, part.asked.relation, np.full(len(happened), horizon))
+        found.append((np.log(rate.clip(min=1e-300)), happened, seen_before(part.reasons)))
     log_rate, truth, again = (np.concatenate(column) for column in zip(*found, strict=True))
     pairs = np.stack([_slope(log_rate[again == kind], truth[again == kind], model.spread) for kind in (False, True)])
     calibrated = replace(model, calibration=pairs)

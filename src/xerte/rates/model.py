@@ -1,11 +1,11 @@
 """From counts to probabilities: a rate that past events raise, and what follows for an interval of time.
 
-Λ(h) = c_p (Σ_j w_j n_j G_j(h))^β
+Λ(h) = c_p exp(γ · z) (Σ_j w_j n_j G_j(h))^β
 
-is how many events (s, p, o) are to be expected within h units, as if they came independently. n_j are the decayed
-counts of `counts`, one per kind and half-life τ_j; a count fades over the interval as it did before,
-G_j(h) = ∫₀^h 2^(-u / τ_j) du; w_j ≥ 0 says what a count is worth, c_p how much more often the relation happens than
-others, 0 < β that the second fact says less than the first. So
+is how many events (s, p, o) are to be expected within h units. n_j are the decayed counts of `counts`, one per kind
+and half-life τ_j; a count fades over the interval as it did before, G_j(h) = ∫₀^h 2^(-u / τ_j) du; w_j ≥ 0 says what a
+count is worth, β > 0 how the sum of all evidence is bent, c_p how much more often the relation happens than others, and
+γ what circumstances z (`CIRCUMSTANCES`) do to all evidence alike. So
 
 P(at least once within h) = 1 - (1 + σ Λ(h))^(-1/σ):
 
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.evaluation.proper import Level
-from xerte.rates.counts import HALF_LIVES, KINDS
+from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Reasons
 
 Real = npt.NDArray[np.float64]
 LEAST = 1e-9
@@ -38,9 +38,9 @@ def fading(horizon: Real) -> Real:
     return np.where(np.isfinite(half), faded, horizon[:, None])
 
 
-def seen_before(counts: Real) -> npt.NDArray[np.bool_]:
-    """Whether events happened before; [n, kinds, half-lives] -> [n]."""
-    seen: npt.NDArray[np.bool_] = counts[:, 0, -1] > 0
+def seen_before(reasons: Reasons) -> npt.NDArray[np.bool_]:
+    """Whether events happened before; [n]."""
+    seen: npt.NDArray[np.bool_] = reasons.counts[:, 0, -1] > 0
     return seen
 
 
@@ -53,6 +53,7 @@ class RateModel:
         exponent: β.
         spread: σ.
         relation: log c of every relation [R].
+        circumstance: γ.
         calibration: (a, b) of events that never happened before, and of those that did [2, 2].
         longest: units; the longest interval it was tested on.
         levels: how reliable its probabilities were on valid.
@@ -62,23 +63,25 @@ class RateModel:
     exponent: float
     spread: float
     relation: Real
+    circumstance: Real
     calibration: Real = field(default_factory=lambda: np.array([[0.0, 1.0], [0.0, 1.0]]))
     longest: float = 0.0
     levels: tuple[Level, ...] = ()
 
-    def expected(self, counts: Real, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
-        """Λ(h): [n, kinds, half-lives], [n], [n] -> [n]."""
-        total = (counts * self.weight * fading(horizon)[:, None, :]).sum((1, 2)) + LEAST * horizon
-        offset, slope = self.calibration[seen_before(counts).astype(int)].T
+    def expected(self, reasons: Reasons, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
+        """Λ(h) of n events, for their relations [n] and horizons [n]; [n]."""
+        total = (reasons.counts * self.weight * fading(horizon)[:, None, :]).sum((1, 2)) + LEAST * horizon
+        offset, slope = self.calibration[seen_before(reasons).astype(int)].T
         known = np.where(relation < len(self.relation), relation, 0)
         factor = np.where(relation < len(self.relation), self.relation[known], 0.0)
+        factor = factor + reasons.circumstances @ self.circumstance
         log_rate = factor + self.exponent * np.log(total.clip(min=1e-300))
         rate: Real = np.where(horizon > 0, np.exp(offset + slope * log_rate), 0.0)
         return rate
 
-    def probability(self, counts: Real, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
+    def probability(self, reasons: Reasons, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
         """P(at least once within h) [n]."""
-        return self.happening(self.expected(counts, relation, horizon))
+        return self.happening(self.expected(reasons, relation, horizon))
 
     def happening(self, expected: Real) -> Real:
         """1 - (1 + σ Λ)^(-1/σ)."""
@@ -99,6 +102,8 @@ class RateModel:
             "exponent": self.exponent,
             "spread": self.spread,
             "relation": self.relation.tolist(),
+            "circumstances": list(CIRCUMSTANCES),
+            "circumstance": self.circumstance.tolist(),
             "calibration": self.calibration.tolist(),
             "longest": self.longest,
             "levels": [vars(level) for level in self.levels],
@@ -112,13 +117,17 @@ class RateModel:
             KeyError, TypeError, ValueError: it is not such a description.
         """
         weight, relation = np.array(value["weight"], float), np.array(value["relation"], float)
-        if weight.shape != (len(KINDS), len(HALF_LIVES)) or relation.ndim != 1 or (weight < 0).any():
+        circumstance = np.array(value["circumstance"], float)
+        shapes = weight.shape, circumstance.shape
+        if shapes != ((len(KINDS), len(HALF_LIVES)), (len(CIRCUMSTANCES),)) or relation.ndim != 1 or (weight < 0).any():
             raise ValueError("weights")
         calibration = np.array(value["calibration"], float)
         levels = tuple(Level(**level) for level in value["levels"])
         exponent, spread, longest = (float(value[name]) for name in ("exponent", "spread", "longest"))
         if calibration.shape != (2, 2) or spread <= 0:
             raise ValueError("calibration")
-        if not all(map(np.isfinite, (exponent, spread, longest, *weight.flat, *relation, *calibration.flat))):
+        if not all(
+            map(np.isfinite, (exponent, spread, longest, *weight.flat, *relation, *circumstance, *calibration.flat))
+        ):
             raise ValueError("numbers")
-        return RateModel(weight, exponent, spread, relation, calibration, longest, levels)
+        return RateModel(weight, exponent, spread, relation, circumstance, calibration, longest, levels)

@@ -13,7 +13,7 @@ from xerte.rates.fitting import fit
 from xerte.rates.model import RateModel
 from xerte.storage import atomic_write
 
-_FORMAT = "xerte rates 2"
+_FORMAT = "xerte rates 3"
 
 
 def rates_of(dataset: Dataset, counts: Counts) -> RateModel:
