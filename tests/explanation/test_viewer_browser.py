@@ -334,6 +334,8 @@ def test_print_shows_the_picture_whole(opened: Any) -> None:
     assert boxes
     assert [box for box in boxes if box[1] < left or box[3] > right or box[2] < top or box[4] > bottom] == []
     assert not one.page.locator(".tools").is_visible()
+    last = one.page.locator(".reason").last.evaluate_all(BOXES)[0]
+    assert last[4] <= 1 + one.page.evaluate("document.documentElement.scrollHeight")  # and no reason is cut off
     one.page.emulate_media(media="screen")
 
 

@@ -209,8 +209,9 @@ export function makeStage(act: Actions, measure: Measure, wheel: boolean): Stage
     },
     explain(story, candidate, theme): void {
       const key = legend(story, candidate, theme, measure, 0, 14, room().width - 32);
-      keys.setAttribute("width", key.width.toFixed(0));
-      keys.setAttribute("height", (key.height + 4).toFixed(0));
+      const [width, height] = [key.width + 2, key.height + 4].map((size) => size.toFixed(0));
+      keys.setAttribute("viewBox", `0 0 ${width ?? ""} ${height ?? ""}`);
+      keys.setAttribute("width", width ?? "");
       patch(keys, key.shapes);
     },
     fit,

@@ -23,7 +23,8 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
 style-src 'unsafe-inline'; img-src data: blob:">
 <title>{title}</title>
-<style>html, body, #xerte {{ height: 100%; margin: 0 }} body {{ color-scheme: light dark }}</style>
+<style>html, body, #xerte {{ height: 100%; margin: 0 }} body {{ color-scheme: light dark }}
+@media print {{ html, body, #xerte {{ height: auto }} }}</style>
 </head>
 <body>
 <main id="xerte"></main>

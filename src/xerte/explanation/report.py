@@ -78,7 +78,7 @@ body {{ font: 16px/1.5 Arimo, Arial, Helvetica, sans-serif; max-width: 46em; mar
 h1 {{ font-size: 1.4em; line-height: 1.3 }} h2 {{ font-size: 1.1em; margin-top: 1.8em }}
 table {{ border-collapse: collapse; width: 100% }}
 td, th {{ text-align: left; vertical-align: top; padding: 4px 10px 4px 0; border-bottom: 1px solid #dfe4e9 }}
-td:first-child {{ font-variant-numeric: tabular-nums; white-space: nowrap }}
+th {{ overflow-wrap: normal }} td:first-child {{ font-variant-numeric: tabular-nums; white-space: nowrap }}
 figure {{ margin: 1em 0 }} figure svg {{ max-width: 100%; height: auto }}
 figcaption {{ color: #566270; font-size: .9em }}
 @media print {{ body {{ margin: 0; max-width: none }} figure, tr {{ break-inside: avoid }} }}
@@ -143,8 +143,8 @@ def to_pdf(blocks: Sequence[Block]) -> bytes:
             pdf.set_font("Arimo", "", 8.5)
             pdf.multi_cell(0, 4.5, block.caption, new_x="LMARGIN", new_y="NEXT", align="L")
         elif isinstance(block, Table):
-            narrow = 14 + 60 // len(block.header)
-            widths = (narrow, *[(100 - narrow) // (len(block.header) - 1)] * (len(block.header) - 1))
+            columns = zip(block.header, *block.rows, strict=True)
+            widths = tuple(6 + min(70, max(len(cell) for cell in column)) for column in columns)
             lines = "HORIZONTAL_LINES"
             with pdf.table(col_widths=widths, text_align="LEFT", line_height=4.8, borders_layout=lines) as table:
                 for row in (block.header, *block.rows):
