@@ -69,7 +69,7 @@ class Live:
 
 def measure(num_facts: int, num_tail: int, folder: Path | None = None) -> Live:
     """Measures everything, on a dataset of so many facts, which is made in `folder` unless it is there."""
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # a lone question is answered by one thread, too
     with tempfile.TemporaryDirectory(prefix="xerte-live-") as scratch:
         place = folder or Path(scratch) / "large"
         if not place.exists():

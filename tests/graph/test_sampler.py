@@ -198,4 +198,6 @@ def test_a_few_nodes_race_in_numpy_as_many_do_in_torch(strategy: Sampling, size:
         drawn = race_numpy.first(race, history, few)
         assert torch.equal(drawn.sort(dim=1).values, expected[rows].sort(dim=1).values)
     assert not race_numpy.suits(history, nodes)
-    assert not race_numpy.suits(history.with_facts(hidden=facts[:1]), few)
+    grown = TemporalIndex.build(facts[:-900], 23, 5).with_facts(facts[-900:])
+    few = nodes.rows(torch.arange(61))
+    assert torch.equal(race_numpy.first(race, grown, few).sort(dim=1).values, expected[:61].sort(dim=1).values)

@@ -25,8 +25,8 @@ _1, _3, _12, _27, _30, _31 = (np.uint64(number) for number in (1, 3, 12, 27, 30,
 
 
 def suits(history: TemporalIndex, sources: Sources) -> bool:
-    """Whether these nodes are few, on a CPU, and nothing is added to the history or hidden in it."""
-    return len(sources) <= _FEW and history.device.type == "cpu" and history.plain
+    """Whether these nodes are few, and on a CPU."""
+    return len(sources) <= _FEW and history.device.type == "cpu"
 
 
 def first(race: Race, history: TemporalIndex, sources: Sources) -> Tensor:
@@ -38,12 +38,12 @@ def first(race: Race, history: TemporalIndex, sources: Sources) -> Tensor:
 def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
     time, start, stop = (column.numpy()[:, None] for column in (sources.time, sources.start, sources.stop))
     state = sources.noise.numpy().view(np.uint64)[:, None]
-    relation_at, object_at, time_at = (history.base[name].numpy() for name in ("relation", "object", "time"))
+    look = _Look(history)
     position = stop - 1 - np.arange(race.width)
     absent = position < start
     position[absent] = -1
-    relation, object = relation_at[position].astype(np.uint64), object_at[position].astype(np.uint64)
-    edge_time = time_at[position]
+    relation, object, edge_time = look.edges(position)
+    relation, object = relation.astype(np.uint64), object.astype(np.uint64)
     content = ((relation << _31) | object) * _CONTENT + edge_time.astype(np.uint64)
     arrival = _exponential(_mixed(state * _3 + (content * _GOLDEN + _1))) / race.weights.of_arrays(edge_time, time)
     arrival[absent] = np.inf
@@ -54,13 +54,13 @@ def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
     shell = race.width << np.arange(SHELLS)
     count = np.maximum(stop - start - shell, 0)
     count[:, :-1] -= count[:, 1:]
-    heaviest = race.weights.of_arrays(time_at[np.maximum(stop - shell, 0)], time)
+    heaviest = race.weights.of_arrays(look.times(np.maximum(stop - shell, 0)), time)
     most = BOUND * np.where(count > 0, count * heaviest, 0).sum(1)
     row = np.flatnonzero(_exponential(_mixed(state[:, 0] + np.uint64(ARRIVAL) * _STRIDE)) <= most * last)
     for draws in race.draws:
         if not len(row):
             break
-        late, late_arrival, until = _stream(race, history, sources.rows(torch.from_numpy(row)), time_at, draws)
+        late, late_arrival, until = _stream(race, history, sources.rows(torch.from_numpy(row)), look, draws)
         among = np.concatenate([arrival[row], late_arrival], axis=1).argpartition(race.size - 1, axis=1)[:, : race.size]
         winner[row] = np.concatenate([position[row], late], axis=1)[everyone[: len(row)], among]
         row = row[until <= last[row]]
@@ -68,7 +68,7 @@ def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
 
 
 def _stream(
-    race: Race, history: TemporalIndex, sources: Sources, time_at: npt.NDArray[np.int32], draws: int
+    race: Race, history: TemporalIndex, sources: Sources, look: "_Look", draws: int
 ) -> tuple[Places, Numbers, Numbers]:
     """Positions and arrival times [n, draws] of the older edges, infinite where rejected; when the last arrived [n]."""
     time, start, stop = (column.numpy()[:, None] for column in (sources.time, sources.start, sources.stop))
@@ -90,13 +90,35 @@ def _stream(
     count = high[row, band] - first
     position = first + np.minimum((place_of * count).astype(np.int64), np.maximum(count - 1, 0))
     position = np.maximum(np.minimum(position, stop - 1), 0)
-    weight = race.weights.of_arrays(time_at[position], time)
+    weight = race.weights.of_arrays(look.times(position), time)
     accepted = (count > 0) & (chance_of * bound[row, band] < weight)
     edge = np.where(accepted, position, -1 - draw)
     order = edge.argsort(axis=1, kind="stable")
     once = edge[row, order]
     accepted[row, order[:, 1:]] &= once[:, 1:] != once[:, :-1]  # an edge arrives once
     return position, np.where(accepted, arrival, np.inf), arrival[:, -1]
+
+
+class _Look:
+    """Reads edges at positions of any shape, straight from the columns where these are all there is."""
+
+    def __init__(self, history: TemporalIndex) -> None:
+        self._history = history
+        names = ("relation", "object", "time")
+        self._columns = [history.base[name].numpy() for name in names] if history.plain else None
+
+    def edges(self, position: Places) -> tuple[npt.NDArray[np.integer], ...]:
+        """Relation, object and time; nonsense at -1."""
+        if self._columns is not None:
+            return tuple(column[position] for column in self._columns)
+        found = self._history.read(torch.from_numpy(position.ravel()))
+        return tuple(column.numpy().reshape(position.shape) for column in found)
+
+    def times(self, position: Places) -> npt.NDArray[np.integer]:
+        """Times only."""
+        if self._columns is not None:
+            return self._columns[2][position]
+        return self._history.times(torch.from_numpy(position.ravel())).numpy().reshape(position.shape)
 
 
 def _mixed(x: Hashes) -> Hashes:
