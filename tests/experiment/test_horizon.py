@@ -8,6 +8,7 @@ import torch
 
 from test_contract import LEARNERS, index, ready, small_dataset
 from xerte import api
+from xerte.cli.evaluate import command_of
 from xerte.data.facts import Facts
 from xerte.errors import InputError
 from xerte.experiment.horizon import IMAGINED, KNOWN, many_steps
@@ -46,7 +47,7 @@ def test_a_verdict_many_steps_ahead_says_so() -> None:
     one, many = model.evaluate(), model.evaluate(many_steps=True)
     assert one.protocol.history == "every fact before t, of all splits"
     assert many.protocol.history == IMAGINED
-    assert model.trace(many).command.endswith("--split test --many-steps")
+    assert command_of(model, many).endswith("--split test --many-steps")
     assert one.metrics().mrr != many.metrics().mrr
     with pytest.raises(InputError, match="nothing is known before the train split of small"):
         model.evaluate("train", many_steps=True)

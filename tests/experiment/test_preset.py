@@ -240,12 +240,12 @@ def test_related_relations_hold_the_answers_that_are_out_of_reach() -> None:
     names, kinds = Vocabulary.of([f"e{i}" for i in range(6)]), Relations.of(["meets", "calls", "writes to", "hears of"])
     dataset = Dataset("mine", Facts.of(facts), (len(facts), 0, 0), names, kinds, DAYS)
     # The one latest edge is of the news. Meetings hold three of four answers, letters the fourth; then nothing is left.
-    assert related_relations(dataset, 3, 4, 1)[1] == (0, 2, 1)
-    assert related_relations(dataset, 1, 4, 9)[1] == (1,)  # all within reach of the nine latest
+    assert related_relations(dataset, 3, 4, 1)[2] == (0, 4, 2)
+    assert related_relations(dataset, 1, 4, 9)[2] == (2,)  # all within reach of the nine latest
     table = related_relations(dataset, 1, 4, 1)
     assert len(table) == 8
     assert table[0] == (0,)  # nothing tells who is met
-    assert table[5] == (5,)  # who called: the one latest edge of the one called is that meeting
+    assert table[3] == (3,)  # who called: the one latest edge of the one called is that meeting
 
 
 def test_a_number_of_related_relations_is_found_in_the_training_facts(tiny: Dataset) -> None:

@@ -390,12 +390,12 @@ def test_hostile_settings_take_no_memory(world: Dataset, saved: Path) -> None:
     "changes",
     [
         {"seed": None}, {"seed": "3"}, {"seed": -1}, {"seed": 10**40}, {"seed": float("nan")}, {"seed": float("inf")},
-        {"seed": True}, {"dataset": None}, {"dataset": []}, {"dataset": [["name", "world"]]}, {"dataset": {}},
+        {"seed": True}, {"lineage": 5}, {"lineage": []}, {"lineage": [["dataset", "world"]]}, {"lineage": {}},
         {"model": None}, {"model": "other"}, {"model": {"a": []}}, {"model": "x" * 10_000},
     ],
     ids=str,
 )  # fmt: skip
-def test_facts_that_are_wrong_are_refused(world: Dataset, saved: Path, changes: dict[str, Any]) -> None:
+def test_metadata_that_is_wrong_is_refused(world: Dataset, saved: Path, changes: dict[str, Any]) -> None:
     rewrite(saved, **changes)
     refused(saved, lambda: load_model(saved, world))
 

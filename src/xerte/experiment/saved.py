@@ -184,6 +184,9 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
         raise CheckpointError(f"the settings in {folder} are damaged") from None
     refuse_other_dataset(lineage, dataset, f"the model in {folder}")
     trained = replace(frame, num_entities=lineage.entities.count, num_relations=lineage.relations.count)
+    related = getattr(settings, "related", ())
+    if related and len(related) < 2 * trained.num_relations:
+        raise CheckpointError(f"the settings in {folder} name related relations for {len(related)} directions only")
     try:
         with torch.device("meta"):
             model = build(settings, trained, seed)
