@@ -65,6 +65,7 @@ class SumOfParts(Learner):
         """τ_k in units, the last infinite; [K]."""
         return self.exponent.new_tensor([*self.settings.scales, torch.inf])
 
+    @torch.no_grad()
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """The probability of every entity; all are reached."""
         chunks = [self._answer(history, queries[rows]) for rows in _chunks(len(queries))]
@@ -147,7 +148,7 @@ class SumOfParts(Learner):
             met = self.factor.for_partners(queries, partners, link_weight, counts, active, _total(parts), walks)
             log_factor = log_factor + self.factor.for_all(counts, active, queries.relation)
             cell = partners.pair_question * sizes[1] + partners.pair_object
-            log_factor = log_factor.flatten().index_add(0, cell, met).view(sizes)
+            log_factor = log_factor.flatten().index_add(0, cell, met.to(log_factor.dtype)).view(sizes)
         exponent = (PACE * (self.exponent + self.own_exponent)).index_select(0, queries.relation).clamp(0.05, 3.0)
         return parts, log_factor, exponent
 

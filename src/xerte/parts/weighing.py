@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from xerte import precision
 from xerte.data.directions import opposite
 from xerte.segment import segment_sum
 
@@ -51,7 +52,7 @@ class Weighing(nn.Module):
     def __init__(self, num_directions: int, num_scales: int, rank: int) -> None:
         super().__init__()
         zeros = nn.Parameter
-        self._kept: tuple[tuple[tuple[int, int], ...], Tables] | None = None
+        self._kept: tuple[object, Tables] | None = None
         self.left = nn.Parameter(torch.randn(num_directions, rank) * 0.1 / PACE)
         self.right = nn.Parameter(torch.randn(num_directions, rank) * 0.1 / PACE)
         self.rest = zeros(torch.zeros(num_directions, num_directions))
@@ -67,7 +68,8 @@ class Weighing(nn.Module):
         if torch.is_grad_enabled() or self.training:
             self._kept = None
             return self._tables()
-        made_of = tuple((weight.data_ptr(), weight._version) for weight in self.parameters())
+        weights = tuple((weight.data_ptr(), weight._version) for weight in self.parameters())
+        made_of = weights, precision.now(self.row.device)
         if self._kept is None or self._kept[0] != made_of:
             self._kept = made_of, self._tables()
         return self._kept[1]
