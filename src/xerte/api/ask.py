@@ -3,7 +3,7 @@
 `?` asks for a name, `*` means any; "A | B" means one of these, and a name with stars in it all that match.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -187,7 +187,9 @@ class Asker:
                 hint="begin later",
             )
         step, length = self._length(every), self._length(horizon)
-        times = list(range(begin, data.last_time + unit - length + 1, step))
+        times = np.arange(begin, data.last_time + unit - length + 1, step)
+        facts_before = partial(np.searchsorted, self.counts.time)
+        times = times[facts_before(times + length) > facts_before(times)].tolist()  # a stray date far away is no period
         if not times:
             raise InputError(f"no time from {calendar.format(begin)} on can be followed so far: the facts end before")
         found = backtest(data, self.counts, self.rates, times, length, questions, seed, progress)
