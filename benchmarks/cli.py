@@ -153,7 +153,7 @@ def live(
 
     \b
     python -m benchmarks live
-    python -m benchmarks live --facts 100000000 --tail 1000000 --folder /data/large --save results/live.json
+    python -m benchmarks live --facts 100000000 --tail 1000000 --folder /data/large --save results/bench/live.json
     """
     from benchmarks.live import measure
 
