@@ -58,6 +58,15 @@ def test_a_forecast_sees_what_another_just_appended(mine: str, tmp_path: Path, t
     assert any(fact.subject == "Dee" for fact in forecast.explain("Ann").evidence)
 
 
+def test_so_do_questions_of_likelihood(mine: str, tmp_path: Path) -> None:
+    model = xerte.Model.load("recurrence", mine)
+    before = model.ask("Ann", "visits", "Cy", within="5d").answers[0].probability
+    new = [{**NEW, "subject": "Ann", "object": "Cy", "time": f"2024-01-{day}", "id": str(day)} for day in (21, 22, 23)]
+    live.append(mine, [lines(tmp_path / "b.jsonl", *new)])
+    assert model.ask("Ann", "visits", "Cy", within="5d").answers[0].probability > before
+    assert model.ask("Ann", "visits", "Cy", within="5d").as_of == "2024-01-24"
+
+
 def test_tables_of_every_kind_and_a_bad_row_keeps_its_file_out(mine: str, tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("subject,relation,object,time,id,headline\nAnn,visits,Eve,2024-02-01,7,They met\n")
     (tmp_path / "c.tsv").write_text("subject\trelation\tobject\ttime\nAnn\tcalls\tEve\t2024-02-02\n")

@@ -45,6 +45,13 @@ class Asker:
         self.dataset, self._wanted = dataset, model
         self._known: Known | None = None
 
+    def over(self, dataset: Dataset) -> "Asker":
+        """The same for a dataset that has grown; what was fitted stays, unless there are relations it does not know."""
+        other = Asker(dataset, self._wanted)
+        if "rates" in vars(self) and dataset.num_relations == self.dataset.num_relations:
+            vars(other)["rates"] = self.rates
+        return other
+
     @cached_property
     def counts(self) -> Counts:
         """The facts, ready to be counted."""

@@ -108,6 +108,8 @@ class Model:
             self.forecaster = grown(self.forecaster, frame)
         for made_of_it in ("history", "_notes"):
             vars(self).pop(made_of_it, None)
+        if "_asker" in vars(self):
+            vars(self)["_asker"] = self._asker.over(newest)
 
     def forecast(
         self,
@@ -231,11 +233,13 @@ class Model:
             UnknownNameError: a name is not in the dataset; the closest ones are suggested.
             InputError: not exactly one kind is asked about, or an interval is none.
         """
+        self.refresh()
         kind: dict[str, Any] = {"at": at, "within": within, "when": when, "how_often": how_often}
         return self._asker.ask(subject, relation, object, **kind, as_of=as_of, top=top)
 
     def scan(self, next: str | int = 1, as_of: Time | None = None, top: int = 20) -> Scan:
         """The likeliest next events of all that ever happened, and those farthest above their usual rate."""
+        self.refresh()
         return self._asker.scan(next, as_of, top)
 
     def evaluate(
