@@ -46,7 +46,7 @@ NEW = {"subject": "Dee", "relation": "visits", "object": "Ann", "time": "2024-01
 
 @pytest.mark.parametrize("trained", [False, True])
 def test_a_forecast_sees_what_another_just_appended(mine: str, tmp_path: Path, trained: bool) -> None:
-    model = xerte.train(mine, **TINY) if trained else xerte.Model.load("recurrence", mine)
+    model = xerte.train(mine, model="xerte", **TINY) if trained else xerte.Model.load("recurrence", mine)
     assert model.forecast("Ann", "visits", "2024-02-01").answers
     with pytest.raises(xerte.UnknownNameError):
         model.forecast("Dee", "visits", "2024-02-01")

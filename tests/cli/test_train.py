@@ -26,7 +26,7 @@ from xerte.training.checkpoint import read_metadata
 from xerte.training.loop import Trainer
 
 TINY = [
-    "--set", "dims=[4, 4]", "--set", "steps=2", "--set", "static_dim=4", "--set", "time_dim=4",
+    "--model", "xerte", "--set", "dims=[4, 4]", "--set", "steps=2", "--set", "static_dim=4", "--set", "time_dim=4",
     "--set", "epochs=2", "--set", "batch_size=16",
 ]  # fmt: skip
 
@@ -74,7 +74,7 @@ def trained(mine: str, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: Path) -> None:
+def test_training_shows_what_was_derived_and_every_epoch(mine: str, tmp_path: Path) -> None:
     lines = ok("train", mine, *TINY).splitlines()
     assert "prior facts: n = " in lines[0]
     assert "time_scale = " in lines[1]
@@ -84,8 +84,8 @@ def test_training_shows_what_auto_derived_and_every_epoch(mine: str, tmp_path: P
     assert lines[5].startswith("epoch 2: loss ")
     assert "valid MRR" in lines[5]
     assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[6])
-    assert lines[7:] == [f"The model is in {tmp_path}/home/runs/mine-auto: xerte evaluate mine --model mine-auto"]
-    assert (tmp_path / "home" / "runs" / "mine-auto" / "state.json").exists()
+    assert lines[7:] == [f"The model is in {tmp_path}/home/runs/mine-graph: xerte evaluate mine --model mine-graph"]
+    assert (tmp_path / "home" / "runs" / "mine-graph" / "state.json").exists()
 
 
 def test_training_as_json_and_with_a_trace(mine: str, tmp_path: Path) -> None:
@@ -101,13 +101,13 @@ def test_training_as_json_and_with_a_trace(mine: str, tmp_path: Path) -> None:
         tmp_path / "trace.json",
     )
     body = json.loads(ok(*command, "--json"))
-    assert body["folder"] == f"{tmp_path}/home/runs/mine-auto"
+    assert body["folder"] == f"{tmp_path}/home/runs/mine-graph"
     assert (body["settings"]["dims"], body["settings"]["sampling"]) == ([4, 4], "last")
     assert body["training"]["batch_size"] == 16
     assert [epoch["number"] for epoch in body["epochs"]] == [0, 1]
     trace = Trace.read(tmp_path / "trace.json")
     assert trace.metrics["time-aware"]["mrr"] == body["test"]["metrics"]["time-aware"]["mrr"]
-    assert trace.command.startswith("xerte train mine --preset auto --seed 5 --device auto --set 'dims=[4, 4]'")
+    assert trace.command.startswith("xerte train mine --model xerte --seed 5 --device auto --set 'dims=[4, 4]'")
     assert trace.command.endswith(" --trace trace.json")  # no folder of this machine
     assert (trace.seed, trace.model, trace.split) == (5, "xerte", "test")
 
@@ -192,7 +192,7 @@ def test_a_folder_needs_no_dataset_in_python(mine: str, trained: Path, tmp_path:
     forecast = model.forecast("Ann", "visits", 60, top=2)
     model.save(tmp_path / "copy")
     assert Model.load(tmp_path / "copy").forecast("Ann", "visits", 60, top=2) == forecast
-    same = xerte.train("mine", "auto", "cpu", 0, tmp_path / "model", dims=[4, 4], steps=2, static_dim=4, time_dim=4,
+    same = xerte.train("mine", "graph", "cpu", 0, tmp_path / "model", dims=[4, 4], steps=2, static_dim=4, time_dim=4,
                        epochs=2, batch_size=16)  # fmt: skip
     assert same.forecast("Ann", "visits", 60, top=2) == forecast
     reasons = forecast.explain().evidence
@@ -206,11 +206,11 @@ def test_a_folder_needs_no_dataset_in_python(mine: str, trained: Path, tmp_path:
 
 def test_close_names_of_models_are_suggested(mine: str, trained: Path, tmp_path: Path, own_home: Path) -> None:
     trained.parent.joinpath("runs").mkdir()
-    trained.rename(tmp_path / "runs" / "mine-auto")
-    shutil.copytree(tmp_path / "runs" / "mine-auto", own_home / "models" / "kept-long-ago")
+    trained.rename(tmp_path / "runs" / "mine-graph")
+    shutil.copytree(tmp_path / "runs" / "mine-graph", own_home / "models" / "kept-long-ago")
     for name, close in (
-        ("mine-auot", "mine-auto"),
-        ("runs/mine-aut", "mine-auto"),
+        ("mine-grpah", "mine-graph"),
+        ("runs/mine-grap", "mine-graph"),
         ("kept-lon-ago", "kept-long-ago"),
         ("recurence", "recurrence"),
     ):
@@ -219,7 +219,7 @@ def test_close_names_of_models_are_suggested(mine: str, trained: Path, tmp_path:
         with pytest.raises(InputError, match=re.escape(sentence)):
             Model.load(name)
     far = mistake("evaluate", mine, "--model", "zzz")
-    assert far.startswith("no model is called zzz: known are xerte, recurrence, ")
+    assert far.startswith("no model is called zzz: known are best, xerte, recurrence, ")
     assert re.search(r", re-net, .*kept-long-ago.* and folders of trained models$", far)
     nowhere = "no model is called far/away/zzz: there is no folder far/away/zzz"
     assert mistake("evaluate", mine, "--model", "far/away/zzz") == nowhere
@@ -345,10 +345,10 @@ def test_a_checkpoint_error_is_an_error_of_the_user_too(mine: str, trained: Path
 
 def test_a_model_is_not_judged_silently_on_what_it_may_have_learned(mine: str, tmp_path: Path) -> None:
     ok("train", mine, *TINY)
-    assert json.loads(ok("evaluate", mine, "--model", "runs/mine-auto", "--json"))["warnings"] == []
+    assert json.loads(ok("evaluate", mine, "--model", "runs/mine-graph", "--json"))["warnings"] == []
     data = xerte.load(mine)
     recut = replace(data, sizes=(data.sizes[0] - 4, data.sizes[1], data.sizes[2] + 4))
     store.save(recut, tmp_path / "recut")
-    judged = call("evaluate", tmp_path / "recut", "--model", "runs/mine-auto", "--json")
+    judged = call("evaluate", tmp_path / "recut", "--model", "runs/mine-graph", "--json")
     body = json.loads(judged.stdout)
     assert "which mine now counts as test in part" in body["warnings"][0]

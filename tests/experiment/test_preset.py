@@ -1,6 +1,7 @@
 """Presets: what they say, what users may change, and what `auto` measures."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from xerte.data.published import BENCHMARKS
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.world import generate
 from xerte.errors import InputError
-from xerte.experiment.auto import Rhythm
+from xerte.experiment.auto import Sizes
 from xerte.experiment.opening import with_settings
 from xerte.experiment.preset import FOLDER, PRESETS, parse_setting, resolve
 from xerte.experiment.registry import MODELS
 from xerte.experiment.related import related_relations
+from xerte.experiment.rhythm import Rhythm
 from xerte.model import XERTE
 
 DAYS = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
@@ -37,19 +39,19 @@ def tiny() -> Dataset:
 @pytest.mark.parametrize("dataset", [*BENCHMARKS, "world", "mine"])
 def test_every_preset_fits_every_known_dataset(tiny: Dataset, preset: str, dataset: str) -> None:
     resolved = resolve(preset, replace(tiny, name=dataset))
-    assert resolved.learner == (preset if preset in MODELS else "xerte")
+    assert resolved.learner == (preset if preset in MODELS else "best" if preset == "auto" else "xerte")
     assert type(resolved.model) is MODELS[resolved.learner].settings
-    assert bool(resolved.derived) == (preset == "auto")
+    assert bool(resolved.derived) == (preset in ("auto", "graph"))
     assert resolved.training.batch_size >= 1
 
 
 def test_the_presets_are_those_the_help_names() -> None:
-    assert set(PRESETS) >= {"paper", "text", "world", "auto"}
+    assert set(PRESETS) >= {"paper", "text", "world", "graph", "auto", "best"}
     assert {f"{preset}.toml" for preset in PRESETS} == {file.name for file in FOLDER.iterdir()}
 
 
 def test_a_model_brings_its_own_preset(tiny: Dataset) -> None:
-    assert (resolve(None, tiny).preset, resolve(None, tiny).learner) == ("auto", "xerte")
+    assert (resolve(None, tiny).preset, resolve(None, tiny).learner) == ("auto", "best")
     assert resolve(None, tiny, model="transe") == resolve("transe", tiny) == resolve("transe", tiny, model="transe")
     assert resolve("transe", tiny, {"dim": 7, "lr": 0.5}).model.dim == 7
 
@@ -121,7 +123,7 @@ def test_text_differs_from_paper_in_exactly_the_switches_of_the_text(tiny: Datas
 
 def test_overrides_reach_model_and_training_and_beat_the_preset(tiny: Dataset) -> None:
     wishes = {"k": 7, "lr": 0.5, "sampling": "last", "dims": [4, 4, 4], "start": 3}
-    resolved = resolve("auto", replace(tiny, name="yago"), wishes)
+    resolved = resolve("graph", replace(tiny, name="yago"), wishes)
     assert (resolved.model.k, resolved.training.lr, resolved.model.sampling.value) == (7, 0.5, "last")
     assert (resolved.model.dims, resolved.training.start) == ((4, 4, 4), 3)
     assert resolve("paper", replace(tiny, name="yago"), {"k": 7}).model.gamma == 0.75
@@ -218,7 +220,7 @@ def test_a_bad_file_is_one_sentence(tiny: Dataset, tmp_path: Path, content: str,
 def test_presets_that_are_not_there(tiny: Dataset, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no preset papre: did you mean paper\?"):
         resolve("papre", tiny)
-    with pytest.raises(InputError, match=r"there is no preset zzz: known are auto, paper, text, world"):
+    with pytest.raises(InputError, match=r"there is no preset zzz: known are auto, best, graph, paper, text, world"):
         resolve("zzz", tiny)
     with pytest.raises(InputError, match="there is no file"):
         resolve(str(tmp_path / "none.toml"), tiny)
@@ -227,7 +229,7 @@ def test_presets_that_are_not_there(tiny: Dataset, tmp_path: Path) -> None:
         resolve(str(tmp_path / "folder.toml"), tiny)
 
 
-# What `auto` measures
+# What `graph` and `auto` measure
 
 
 def test_related_relations_hold_the_answers_that_are_out_of_reach() -> None:
@@ -325,8 +327,8 @@ def test_sparse_data_has_a_small_n() -> None:
     assert (rhythm.age, rhythm.time_scale) == (5.0, 1.25)
 
 
-def test_auto_uses_what_was_measured(tiny: Dataset) -> None:
-    rhythm, resolved = Rhythm.of(tiny), resolve("auto", tiny)
+def test_graph_uses_what_was_measured(tiny: Dataset) -> None:
+    rhythm, resolved = Rhythm.of(tiny), resolve("graph", tiny)
     model = resolved.model
     assert (model.n, model.k, model.time_scale) == (rhythm.n, rhythm.k, rhythm.time_scale)
     assert resolved.training.start == rhythm.start
@@ -348,9 +350,37 @@ def test_degenerate_data_has_a_rhythm_too(facts: list[tuple[int, int, int, int]]
     rhythm = Rhythm.of(dataset_of(facts, entities, steps))
     assert (rhythm.n, rhythm.k, rhythm.time_scale, rhythm.start) == (5, 20, 2.0, start)
     assert rhythm.lines(steps)[1] == "no question's subject has 5 prior facts: time_scale = 2 steps"
-    assert resolve("auto", dataset_of(facts, entities, steps)).training.start == start
+    assert resolve("graph", dataset_of(facts, entities, steps)).training.start == start
+    chosen = resolve("auto", dataset_of(facts, entities, steps))
+    assert (chosen.training.start, chosen.training.epochs, chosen.training.batch_size) == (start, 20, 32)
+    assert all(0 < low < high for low, high in pairwise(chosen.model.scales))
 
 
 def test_no_training_facts_is_one_sentence() -> None:
-    with pytest.raises(InputError, match="mine has no training facts"):
-        resolve("auto", dataset_of([], 2))
+    for preset in ("auto", "graph"):
+        with pytest.raises(InputError, match="mine has no training facts"):
+            resolve(preset, dataset_of([], 2))
+
+
+def test_auto_measures_time_scales_and_how_much_there_is_to_learn() -> None:
+    """Every second day, 0 … 198: half of the span is 99 days, and 1.5 steps are 3.
+
+    2 % of 500 facts: the quantile is the 10th fact (rank 9.98, rounded down), of day 2; five facts are before it.
+    """
+    facts = [(0, 0, 1 + i, 2 * day) for day in range(100) for i in range(5)]
+    sizes = Sizes.of(dataset_of(facts, 6))
+    assert sizes.before == pytest.approx(0.01)
+    assert replace(sizes, before=0.01) == Sizes(facts=495, step=2.0, span=198.0, start=2, before=0.01)
+    assert sizes.scales == (3.0, 7.2, 17.0, 41.0, 99.0)
+    assert sizes.count_scales == (4.0, 14.0, 50.0)
+    assert (sizes.batch_size, sizes.epochs) == (32, 20)
+    assert replace(sizes, facts=20_000).batch_size == 128
+    assert replace(sizes, facts=20_000).epochs == 5
+    assert (replace(sizes, facts=10**7).batch_size, replace(sizes, facts=10**7).epochs) == (512, 4)
+    resolved = resolve("auto", dataset_of(facts, 6))
+    assert (resolved.model.scales, resolved.model.windows) == (sizes.scales, (4.0, 20.0))
+    assert resolved.derived == (
+        "facts lie 2 and at most 198 days apart: scales = 3, 7.2, 17, 41, 99 days",
+        "990 questions to learn from: epochs = 20, batch_size = 32",
+        "1 % of the training facts lie before 2024-01-03: training starts there",
+    )

@@ -31,15 +31,15 @@ def train(
     model: str | None = None,
     **overrides: Any,
 ) -> Model:
-    """Trains xERTE, or another model that learns, on a dataset.
+    """Trains the sum of parts, or another model that learns, on a dataset.
 
     `train("world", preset="world", k=20).forecast(…)`; `train("world", model="transe", dim=50)`
 
     Args:
         dataset: a dataset, or its name.
-        preset: "paper", "text", "world", "auto", another model's name, a TOML file of the same form, or what `resolve`
-            made of one for this dataset. Unless given,
-            "auto" for xERTE, and for other models the one of their name; so does the command line.
+        preset: "auto", "best", "paper", "text", "world", "graph", another model's name, a TOML file of the same form,
+            or what `resolve` made of one for this dataset. Unless given, "auto"; with a model, the model's own; so
+            does the command line.
         device: "auto" (the GPU where there is one), "cpu", "cuda".
         seed: of parameters, batches and sampling.
         folder: where the model is saved; interrupted training goes on from there, finished training is not repeated.

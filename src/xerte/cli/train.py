@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 def train(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    model: Annotated[str | None, typer.Option(help="What learns: xerte, transe, … (default: xerte).")] = None,
+    model: Annotated[str | None, typer.Option(help="What learns: best, xerte, transe, … (default: best).")] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help="paper, text, world, auto (default), a model's name, or a TOML file of the same form."),
+        typer.Option(
+            help="auto (default), best, paper, text, world, graph, a model's name, or a TOML file of the same form."
+        ),
     ] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, like k=15; as often as needed.")
@@ -39,15 +41,16 @@ def train(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Trains xERTE or another model; interrupted, the same command goes on where it stopped.
+    """Trains a model; interrupted, the same command goes on where it stopped.
 
     Finished training is not repeated.
 
     \b
-    xerte train world --preset world
+    xerte train mine
+    xerte train icews14 --preset best
     xerte train icews14 --preset paper --device cuda
     xerte train icews14 --model tntcomplex
-    xerte train mine --set k=30 --set sampling=last --out models/mine
+    xerte train mine --set epochs=8 --set steps=2 --out models/mine
     xerte evaluate mine --model models/mine
     """
     from xerte import api

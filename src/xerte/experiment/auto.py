@@ -1,98 +1,107 @@
-"""What the preset `auto` measures on a dataset: its rhythm, and the settings that follow."""
+"""What the preset `auto` measures on a dataset: how its facts lie in time, how many there are, and what follows."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
 from xerte.data.words import counted
 from xerte.errors import InputError
-from xerte.evaluation.protocol import both_directions
-from xerte.graph.index import TemporalIndex
 from xerte.types import Split
 
-_MOST, _LEAST = 15, 5
-_PAPER_SCALE = 2.0
+_SCALES, _COUNTS = 5, 3
+_SMALLEST, _LARGEST = 32, 512
+_STEPS = 250
+_PASSES = 200_000
+_FEWEST, _MOST = 4, 20
 
 
 @dataclass(frozen=True)
-class Rhythm:
-    """How much history a typical question has, and how old it is.
+class Sizes:
+    """How a dataset's training facts lie in time.
 
     Attributes:
-        degree: prior edges of a question's subject, the median over training questions.
-        age: units back to the N-th latest of them, the median over those that have so many; None where none has.
+        facts: from `start` on.
+        step: units from one time of facts to the next, the median; 1 where there is one time only.
+        span: units from the first to the last.
         start: ticks; by then one training fact in fifty has happened, so that later questions have a history.
         before: the share of the training facts before that: 0 where it is the first time.
     """
 
-    degree: int
-    age: float | None
+    facts: int
+    step: float
+    span: float
     start: int
     before: float
 
     @property
-    def n(self) -> int:
-        """N: as many edges as a typical node has, within what the paper samples."""
-        return max(_LEAST, min(_MOST, self.degree))
+    def scales(self) -> tuple[float, ...]:
+        """Weights fall by e within 1.5 steps … half of the span, and within three scales evenly between."""
+        return _evenly(1.5 * self.step, self.span / 2, _SCALES)
 
     @property
-    def k(self) -> int:
-        """K: four nodes' worth of edges."""
-        return 4 * self.n
+    def count_scales(self) -> tuple[float, ...]:
+        """Counts fall by e within 2 steps … a quarter of the span."""
+        return _evenly(2 * self.step, self.span / 4, _COUNTS)
 
     @property
-    def time_scale(self) -> float:
-        """A quarter of the age: on the paper's four benchmarks this gives 1 to 3 units where the paper uses 2."""
-        return _PAPER_SCALE if self.age is None else max(1.0, self.age / 4)
+    def batch_size(self) -> int:
+        """So many questions, a power of two, that an epoch has some 250 steps, within reason."""
+        most = max(1, 2 * self.facts // _STEPS)
+        return max(_SMALLEST, min(_LARGEST, 1 << (most.bit_length() - 1)))
+
+    @property
+    def epochs(self) -> int:
+        """So many that 200,000 questions are asked, within reason."""
+        return max(_FEWEST, min(_MOST, round(_PASSES / max(1, 2 * self.facts))))
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
         """What follows for the model and for its training."""
-        model = {"n": self.n, "k": self.k, "time_scale": self.time_scale}
-        return {"model": model, "training": {"start": self.start}}
+        windows = 2 * self.step, 10 * self.step
+        model = {"scales": self.scales, "count_scales": self.count_scales, "windows": windows}
+        return {
+            "model": model,
+            "training": {"start": self.start, "epochs": self.epochs, "batch_size": self.batch_size},
+        }
 
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""
-        first = calendar.format(self.start)
-        if self.age is None:
-            reach = f"no question's subject has {self.n} prior facts"
-        else:
-            reach = f"the latest {self.n} of them reach back {_units(self.age, calendar)}"
+        first, unit = calendar.format(self.start), f"{calendar.unit.value}s"
+        scales = ", ".join(f"{scale:g}" for scale in self.scales)
+        asked = counted(2 * self.facts, "question")
         return (
-            f"a typical question's subject has {counted(self.degree, 'prior fact')}: n = {self.n}, k = {self.k}",
-            f"{reach}: time_scale = {_units(self.time_scale, calendar)}",
+            f"facts lie {self.step:g} and at most {self.span:g} {unit} apart: scales = {scales} {unit}",
+            f"{asked} to learn from: epochs = {self.epochs}, batch_size = {self.batch_size}",
             f"{100 * self.before:.2g} % of the training facts lie before {first}: training starts there"
             if self.before
             else f"training starts with the first fact, of {first}",
         )
 
     @staticmethod
-    def of(dataset: Dataset) -> "Rhythm":
+    def of(dataset: Dataset) -> "Sizes":
         """Measured on the training split.
 
         Raises:
             InputError: it is empty.
         """
-        train = dataset.split(Split.TRAIN)
-        if not len(train):
+        time = dataset.split(Split.TRAIN).time.astype(np.int64)
+        if not len(time):
             raise InputError(f"{dataset.name} has no training facts: there is nothing to learn from")
-        history = TemporalIndex.build(train, dataset.num_entities, dataset.num_relations)
-        queries, _ = both_directions(train)
-        start, stop = history.prior(queries.subject, queries.time)
-        degree = int((stop - start).median())
-        size = max(_LEAST, min(_MOST, degree))
-        enough = torch.nonzero(stop - start >= size)[:, 0]
-        age = None
-        if len(enough):
-            edge_time = history.edges(stop[enough] - size).time
-            age = float((queries.time[enough] - edge_time).median()) / dataset.calendar.ticks_per_unit
-        first = int(np.quantile(train.time, 0.02, method="lower"))
-        return Rhythm(degree, age, first, float((train.time < first).mean()))
+        unit = dataset.calendar.ticks_per_unit
+        gaps = np.diff(np.unique(time))
+        step = float(np.median(gaps)) / unit if len(gaps) else 1.0
+        first = int(np.quantile(time, 0.02, method="lower"))
+        asked = int((time >= first).sum())
+        return Sizes(asked, step, float(time.max() - time.min()) / unit, first, 1 - asked / len(time))
 
 
-def _units(number: float, calendar: Calendar) -> str:
-    return f"{number:g} {calendar.unit.value}{'' if number == 1 else 's'}"
+def _evenly(least: float, most: float, count: int) -> tuple[float, ...]:
+    """So many numbers from least to most, each the same multiple of the one before, to two digits.
+
+    Where most is not far enough from least, each is twice the one before.
+    """
+    most = max(most, least * 2 ** (count - 1))
+    return tuple(float(f"{number:.2g}") for number in np.geomspace(least, most, count))

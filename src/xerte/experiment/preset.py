@@ -12,14 +12,17 @@ from pydantic import BaseModel, ValidationError
 
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
-from xerte.experiment.auto import Rhythm
+from xerte.experiment.auto import Sizes
 from xerte.experiment.registry import MODELS, default_preset, learner
 from xerte.experiment.related import related_relations
+from xerte.experiment.rhythm import Rhythm
 from xerte.training.settings import TrainingSettings
 
 FOLDER = resources.files("xerte.experiment") / "presets"
 PRESETS = tuple(preset for entry in MODELS.values() if entry.learns for preset in entry.presets or (entry.name,))
+_MEASURED: Mapping[str, type[Sizes] | type[Rhythm]] = {"auto": Sizes, "graph": Rhythm}
 _XERTE = "xerte"
+_BEST = "best"
 _RELATED = 16
 _PARTS = ("model", "training")
 
@@ -32,7 +35,7 @@ class Resolved:
         preset: its name or file.
         learner: the name of the model it is for.
         model, training: every setting; those of the model in its own class.
-        derived: what was measured on the dataset and what follows, for people to read; only for `auto`.
+        derived: what was measured on the dataset and what follows, for people to read; only for `auto` and `graph`.
     """
 
     preset: str
@@ -56,24 +59,24 @@ def resolve(
     Raises:
         InputError: there is no such preset or setting, a value does not fit, or the preset is another model's.
     """
-    preset = default_preset(model or _XERTE) if preset is None else preset
+    preset = default_preset(model or _BEST) if preset is None else preset
     body = _read(preset)
     named = str(body.get("learner", _XERTE if preset in PRESETS else model or _XERTE))
     if model not in (None, named):
         learner(model or "")
         raise InputError(f"the preset {preset} is for {named}, not for {model}: name one of the two")
     kind, _ = learner(named)
-    rhythm = Rhythm.of(dataset) if preset == "auto" else None
+    measured = _MEASURED[preset].of(dataset) if preset in _MEASURED else None
     layers = (
         body,
         _table(_table(body, "dataset", preset), dataset.name, preset),
-        {} if rhythm is None else rhythm.settings,
+        {} if measured is None else measured.settings,
         _by_part(overrides or {}, kind),
     )
     values, how = ({k: v for one in layers for k, v in _table(one, part, preset).items()} for part in _PARTS)
     if type(count := values.get("related")) is int and "related" in kind.model_fields:
         values["related"] = _related(dataset, count, fit(kind, values | {"related": ()}))
-    derived = () if rhythm is None else rhythm.lines(dataset.calendar)
+    derived = () if measured is None else measured.lines(dataset.calendar)
     if derived and overrides:
         derived = (*derived, "set by you: " + ", ".join(f"{name} = {value}" for name, value in overrides.items()))
     return Resolved(preset, named, fit(kind, values), fit(TrainingSettings, how), derived)

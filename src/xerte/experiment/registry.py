@@ -93,19 +93,20 @@ MODELS = {
     entry.name: entry
     for entry in (
         Entry(
-            "xerte",
-            "attention over a graph grown backwards in time (Han et al. 2021); explains itself",
-            settings=ModelSettings,
-            build=_xerte,
-            explains="inference graph",
-            presets=("auto", "paper", "text", "world"),
-        ),
-        Entry(
             "best",
             "past + walks + prior, all made of facts, times a factor; no entity has a parameter",
             settings=PartsSettings,
             build=SumOfParts,
             explains="weighed facts",
+            presets=("auto", "best"),
+        ),
+        Entry(
+            "xerte",
+            "attention over a graph grown backwards in time (Han et al. 2021); explains itself",
+            settings=ModelSettings,
+            build=_xerte,
+            explains="inference graph",
+            presets=("graph", "paper", "text", "world"),
         ),
         Entry(
             "recurrence",

@@ -1,5 +1,7 @@
 """What multiplies all evidence of one candidate alike: one number, read off what is known of it and of the pair."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu, softplus
@@ -11,29 +13,24 @@ from xerte.parts.prior import Counts
 from xerte.parts.weighing import PACE
 from xerte.segment import segment_sum
 
-WINDOWS = (2, 10)
-"""Units: a candidate's activity is how many facts it had within each, and ever."""
 _NEVER = 1e4
 """The age of what never happened."""
 _RELATION = 16
 
 
-def activity(
-    history: TemporalIndex, queries: Queries, ticks_per_unit: int, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """log(1 + facts of every entity) within each window before the question, and ever.
+def activity(history: TemporalIndex, queries: Queries, windows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """log(1 + facts of every entity) within so many ticks before what is known ends, and ever.
 
     Returns:
-        (table, row): [T, E, 3] by distinct time, and the row of every question.
+        (table, row): float64 [T, E, windows + 1] by distinct time, and the row of every question.
     """
     known, row_of = torch.unique(queries.known_before, return_inverse=True)
     entity = torch.arange(history.num_entities, device=known.device)
-    back = torch.tensor([0, *(window * ticks_per_unit for window in WINDOWS)], device=known.device)
-    moment = (known[:, None] - back).flatten()
-    stop = history.before(entity, moment.expand(len(entity), -1)).view(len(entity), len(known), len(back))
+    moment = (known[:, None] - torch.tensor([0, *windows], device=known.device)).flatten()
+    stop = history.before(entity, moment.expand(len(entity), -1)).view(len(entity), len(known), -1)
     now = stop[:, :, :1]
     count = torch.cat([now - stop[:, :, 1:], now - history.segment_start[:, None, None]], dim=2)
-    return torch.log1p(count.transpose(0, 1).double()).to(dtype), row_of
+    return torch.log1p(count.transpose(0, 1).double()), row_of
 
 
 class Factor(nn.Module):
@@ -44,7 +41,7 @@ class Factor(nn.Module):
 
     Args:
         num_directions: of relations.
-        num_scales, num_counts: time scales of facts and of counts.
+        num_scales, num_counts, num_windows: time scales of facts and of counts, and windows of activity.
         num_walks: lengths of walks.
         messages: per time scale.
         width: of the hidden layers.
@@ -55,12 +52,13 @@ class Factor(nn.Module):
         num_directions: int,
         num_scales: int,
         num_counts: int,
+        num_windows: int,
         num_walks: int,
         messages: int,
         width: int,
     ) -> None:
         super().__init__()
-        known = num_counts + len(WINDOWS) + 1
+        known = num_counts + num_windows + 1
         self.common = nn.Parameter(torch.zeros(known))
         self.own = nn.Parameter(torch.zeros(num_directions, known))
         self.messages, size = messages, num_scales * messages

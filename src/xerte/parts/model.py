@@ -51,7 +51,7 @@ class SumOfParts(Learner):
         self.prior = Prior(directions, num_counts)
         reach = Reach(s.steps, s.nodes, s.walk_last, s.walk_same)
         self.walk = Walk(directions, num_scales, s.rank, reach) if s.steps > 1 else None
-        sizes = num_scales, num_counts, s.steps - 1, s.messages, s.width
+        sizes = num_scales, num_counts, len(s.windows), s.steps - 1, s.messages, s.width
         self.factor = Factor(directions, *sizes) if s.factor else None
         self.exponent = nn.Parameter(torch.full((1,), 1.0 / PACE))
         self.own_exponent = nn.Parameter(torch.zeros(directions))
@@ -144,7 +144,9 @@ class SumOfParts(Learner):
         row = torch.arange(len(queries), device=history.device)
         log_factor = scale.new_zeros(sizes).index_put((row, queries.subject), _LOOP * (~loops).to(scale.dtype))
         if self.factor is not None:
-            active = activity(history, queries, ticks, scale.dtype)
+            windows = [round(window * ticks) for window in s.windows]
+            table, row_of = activity(history, queries, windows)
+            active = table.to(scale.dtype), row_of
             met = self.factor.for_partners(queries, partners, link_weight, counts, active, _total(parts), walks)
             log_factor = log_factor + self.factor.for_all(counts, active, queries.relation)
             cell = partners.pair_question * sizes[1] + partners.pair_object

@@ -21,6 +21,9 @@ class PartsSettings(BaseModel):
     count_scales: tuple[float, ...] = Field(
         default=(2.0, 10.0, 60.0), max_length=16, description="units in which a count falls by e; one is for ever"
     )
+    windows: tuple[float, ...] = Field(
+        default=(2.0, 10.0), max_length=16, description="units within which a candidate's facts are counted as activity"
+    )
     rank: int = Field(default=8, ge=1, le=256, description="of what pairs of relations share")
     spread: float = Field(
         default=0.7, gt=0, description="how far relations may differ before facts demand it: a prior's deviation"
