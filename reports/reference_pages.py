@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from reports.table import Block, Table
 from xerte.experiment.preset import FOLDER as PRESET_FOLDER
 from xerte.experiment.registry import MODELS
+from xerte.parts.settings import PartsSettings
 from xerte.settings import ModelSettings
 from xerte.training.settings import TrainingSettings
 
@@ -27,6 +28,13 @@ def settings(_: Path) -> list[Block]:
         text = f"`{_plain(written[name])}`" if name in written else ""
         rows.append((f"`{name}`", f"`{_plain(field.default)}`", text, _about(field)))
     return [Table(("setting", "as run (`paper`)", "as written (`text`)", "what it is"), rows, "llll")]
+
+
+def parts_settings(_: Path) -> list[Block]:
+    """Every setting of the sum of parts with its default."""
+    fields = PartsSettings.model_fields.items()
+    rows = [(f"`{name}`", f"`{_plain(field.default)}`", _about(field)) for name, field in fields]
+    return [Table(("setting", "default", "what it is"), rows, "lll")]
 
 
 def training_settings(_: Path) -> list[Block]:
@@ -106,4 +114,10 @@ def _parameter_row(parameter: inspect.Parameter, hint: Any) -> tuple[str, str]:
     return f"`{name}`", words
 
 
-PARTS = {"cli": commands, "models": models, "settings": settings, "training-settings": training_settings}
+PARTS = {
+    "cli": commands,
+    "models": models,
+    "settings": settings,
+    "parts-settings": parts_settings,
+    "training-settings": training_settings,
+}
