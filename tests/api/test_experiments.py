@@ -262,4 +262,4 @@ def test_the_models_that_come_with_a_clone_answer_as_when_they_were_packed(name:
 
 
 def test_what_comes_with_a_clone_stays_small() -> None:
-    assert sum(file.stat().st_size for file in PRETRAINED.rglob("*") if file.is_file()) <= 24_000_000
+    assert sum(file.stat().st_size for file in PRETRAINED.rglob("*") if file.is_file()) <= 36_000_000
