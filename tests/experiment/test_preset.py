@@ -352,7 +352,7 @@ def test_degenerate_data_has_a_rhythm_too(facts: list[tuple[int, int, int, int]]
     assert rhythm.lines(steps)[1] == "no question's subject has 5 prior facts: time_scale = 2 steps"
     assert resolve("graph", dataset_of(facts, entities, steps)).training.start == start
     chosen = resolve("auto", dataset_of(facts, entities, steps))
-    assert (chosen.training.start, chosen.training.epochs, chosen.training.batch_size) == (start, 20, 32)
+    assert (chosen.training.start, chosen.training.epochs, chosen.training.batch_size) == (start, 6, 32)
     assert all(0 < low < high for low, high in pairwise(chosen.model.scales))
 
 
@@ -373,14 +373,14 @@ def test_auto_measures_time_scales_and_how_much_there_is_to_learn() -> None:
     assert replace(sizes, before=0.01) == Sizes(facts=495, step=2.0, span=198.0, start=2, before=0.01)
     assert sizes.scales == (3.0, 7.2, 17.0, 41.0, 99.0)
     assert sizes.count_scales == (4.0, 14.0, 50.0)
-    assert (sizes.batch_size, sizes.epochs) == (32, 20)
-    assert replace(sizes, facts=20_000).batch_size == 128
+    assert (sizes.batch_size, sizes.epochs) == (32, 6)
+    assert replace(sizes, facts=20_000).batch_size == 256
     assert replace(sizes, facts=20_000).epochs == 5
     assert (replace(sizes, facts=10**7).batch_size, replace(sizes, facts=10**7).epochs) == (512, 4)
     resolved = resolve("auto", dataset_of(facts, 6))
     assert (resolved.model.scales, resolved.model.windows) == (sizes.scales, (4.0, 20.0))
     assert resolved.derived == (
         "facts lie 2 and at most 198 days apart: scales = 3, 7.2, 17, 41, 99 days",
-        "990 questions to learn from: epochs = 20, batch_size = 32",
+        "990 questions to learn from: epochs = 6, batch_size = 32",
         "1 % of the training facts lie before 2024-01-03: training starts there",
     )

@@ -13,9 +13,9 @@ from xerte.types import Split
 
 _SCALES, _COUNTS = 5, 3
 _SMALLEST, _LARGEST = 32, 512
-_STEPS = 250
+_STEPS = 100
 _PASSES = 200_000
-_FEWEST, _MOST = 4, 20
+_FEWEST, _MOST = 4, 6
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Sizes:
 
     @property
     def batch_size(self) -> int:
-        """So many questions, a power of two, that an epoch has some 250 steps, within reason."""
+        """So many questions, a power of two, that an epoch has some 100 steps, within reason."""
         most = max(1, 2 * self.facts // _STEPS)
         return max(_SMALLEST, min(_LARGEST, 1 << (most.bit_length() - 1)))
 
     @property
     def epochs(self) -> int:
-        """So many that 200,000 questions are asked, within reason."""
+        """So many that 200,000 questions are asked, within reason: few facts are soon learned by heart."""
         return max(_FEWEST, min(_MOST, round(_PASSES / max(1, 2 * self.facts))))
 
     @property
