@@ -1,11 +1,11 @@
-"""xERTE: the method on one page, in the order of the paper's Algorithm 1.
+"""xERTE: the method on one page, in the order of the paper's section on subgraph reasoning.
 
 The inference graph of a question starts with the query node v_q = (e_q, t_q). L times: sample prior edges of the
 attended nodes, attend to them, keep the K best, let their targets join and be attended next, and update the nodes'
 vectors in reverse. The attention that nodes hold at the end, summed by entity, is the forecast.
 
 A batch of graphs grows at once. Letters in shapes: Q questions, V slots of nodes per question, A attended nodes per
-question, W edges offered per attended node, K kept edges per question, d the width of vectors at the step. A node's
+question, W edges sampled per attended node, K kept edges per question, d the width of vectors at the step. A node's
 vector is row slot · Q + question of `hidden` [V · Q, d].
 """
 
@@ -121,7 +121,7 @@ class XERTE(Learner):
     def grow(
         self, history: TemporalIndex, queries: Queries, seed: int | Tensor, execution: Execution = EAGER
     ) -> Growth:
-        """Algorithm 1. Differentiable in the parameters; reads nothing that is not known yet.
+        """Grows the inference graphs, L steps. Differentiable in the parameters; reads nothing that is not known yet.
 
         Args:
             history: where prior edges are looked up.
@@ -131,6 +131,7 @@ class XERTE(Learner):
         """
         s, num_queries = self.settings, len(queries)
         run = self._start(history, queries, seed, execution)
+        # v_q stands where knowledge ends; clocks count from t_q, where what is asked about begins.
         attended = Frontier.of_queries(queries.subject, queries.known_before)
         hidden = query = self._query_vectors(queries)  # [Q, d]
         score = hidden.new_ones(num_queries)  # a_v [V · Q]; v_q holds all attention
@@ -155,21 +156,21 @@ class XERTE(Learner):
             following, target = attended.join(key.gather(1, place), found.gather(1, place))
             kept = Kept(place, mask, target)
 
-            # Propagate attention to the targets: a_u = Σ_v α_vu a_v (Eq. 5).
-            score, brought = self._propagate(following.slots, key, contribution, kept)
+            # Propagate attention to the targets: a_u = Σ_v α_vu a_v (Eq. 5), scaled to sum to 1 per query.
+            score, edge_target = self._propagate(following.slots, key, contribution, kept)
             scores.append(score)
-            steps.append(Step(attended.slot, edges, attention.flatten(1), contribution, kept.among(edges), brought))
+            steps.append(Step(attended.slot, edges, attention.flatten(1), contribution, kept.among(edges), edge_target))
 
             # Update vectors along the new edges, then along earlier ones (Eq. 3, 4); query and relations follow.
             if step < s.steps:
                 hidden = torch.cat([hidden, vectors.index_select(0, edge_vector.gather(1, place).T.flatten())])
                 kept_edges.append(self._rows(attended, following, edges, kept))
-                along = torch.where(mask, attention.flatten(1).gather(1, place), 0).flatten()
-                hidden = layer(self._update(hidden, kept_edges, along, tables))
+                kept_attention = torch.where(mask, attention.flatten(1).gather(1, place), 0).flatten()
+                hidden = layer(self._update(hidden, kept_edges, kept_attention, tables))
                 query = layer(query)
             attended = following
 
-        # Aggregate the scores of the attended nodes to entities: a_e = Σ a_v (Eq. 6).
+        # Aggregate the scores of the nodes that the last step reached to entities: a_e = g(a_v) (Eq. 6).
         entity, _ = attended.nodes()
         last = score.index_select(0, attended.row.flatten()).view_as(entity)
         entity_score, mask = entity_scores(last, entity, attended.mask, s.aggregation)
@@ -253,23 +254,26 @@ class XERTE(Learner):
         return attention.view(num_queries, num_sources, self.width)
 
     def _propagate(self, slots: Slots, key: Tensor, contribution: Tensor, kept: Kept) -> tuple[Tensor, Tensor]:
-        """a_u = Σ_v α_vu a_v over the edges that lead to u, divided by the query's sum; 0 where no kept edge leads.
+        """a_u = Σ_v α_vu a_v over the edges that lead to u (Eq. 5); 0 where no kept edge leads.
+
+        Edges are those that were kept, or all that were sampled (`scored_edges`). Then a is divided by the query's
+        sum, which the equation does not say: what pruned edges would have carried is shared by the others.
 
         Returns:
             a by node row, and for every edge [Q, A · W] the slot of the node whose attention it brought, -1 where none.
         """
         num_queries, num_slots = slots.key.shape
-        brought, target = torch.where(kept.mask, contribution.gather(1, kept.place), 0), kept.target
-        carried = torch.full_like(key, -1).scatter(1, kept.place, torch.where(kept.mask, target, -1))
+        amount, target = torch.where(kept.mask, contribution.gather(1, kept.place), 0), kept.target
+        edge_target = torch.full_like(key, -1).scatter(1, kept.place, torch.where(kept.mask, target, -1))
         if self.settings.scored_edges is ScoredEdges.SAMPLED:
-            marks = torch.zeros_like(slots.key, dtype=torch.uint8).scatter_add(1, target, kept.mask.to(torch.uint8))
+            marks = torch.zeros_like(slots.key, dtype=torch.int32).scatter_add(1, target, kept.mask.to(torch.int32))
             slot = slots.find(key)
-            carried = torch.where((slot >= 0) & (marks.gather(1, slot.clamp(min=0)) > 0), slot, -1)
-            brought, target = torch.where(carried >= 0, contribution, 0), carried.clamp(min=0)
+            edge_target = torch.where((slot >= 0) & (marks.gather(1, slot.clamp(min=0)) > 0), slot, -1)
+            amount, target = torch.where(edge_target >= 0, contribution, 0), edge_target.clamp(min=0)
         rows = slots.rows(target).flatten()
-        score = segment_sum(brought.flatten(), rows, num_queries * num_slots).view(num_slots, num_queries)
+        score = segment_sum(amount.flatten(), rows, num_queries * num_slots).view(num_slots, num_queries)
         total = score.sum(0)
-        return (score / torch.where(total > LEAST, total, 1)).flatten(), carried
+        return (score / torch.where(total > LEAST, total, 1)).flatten(), edge_target
 
     def _rows(self, attended: Frontier, following: Frontier, edges: Sampled, kept: Kept) -> EdgeRows:
         """The kept edges, from node row to node row."""
@@ -284,9 +288,9 @@ class XERTE(Learner):
     def _update(self, hidden: Tensor, kept: list[EdgeRows], attention: Tensor, tables: AttentionTables) -> Tensor:
         """Messages along kept edges, before the dense layer (Eq. 3, 4).
 
-        Reverse: along the new edges with the attention they were chosen by, then along those of every earlier step,
-        latest first, each with attention computed anew on the vectors as they are now; so the farthest node's message
-        reaches the query in one sweep. Vanilla: along all edges at once, once per step so far.
+        Reverse (Algorithm 1): along the new edges with the attention they were chosen by, then along those of every
+        earlier step, latest first, each with attention computed anew on the vectors as they are now; so the farthest
+        node's message reaches the query in one sweep. Vanilla: along all edges at once, once per step so far.
         """
         if self.settings.update is Update.VANILLA:
             every = EdgeRows.merged(kept, len(hidden), len(tables.query_relation))

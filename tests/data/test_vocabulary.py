@@ -159,5 +159,5 @@ def test_a_dataset_knows_its_splits() -> None:
     assert dataset.split(Split.VALID).subject.tolist() == [3]
     assert (dataset.num_entities, dataset.num_relations) == (5, 2)
     assert dataset.seen_in_train().tolist() == [True, True, False, False, False]
-    with pytest.raises(ValueError, match="the splits hold 3 facts, the dataset 4"):
-        Dataset("x", facts, (1, 1, 1), PEOPLE, ACTIONS, dataset.calendar)
+    with pytest.raises(ValueError, match="the splits hold 5 facts, the dataset 4"):
+        Dataset("x", facts, (2, 2, 1), PEOPLE, ACTIONS, dataset.calendar)

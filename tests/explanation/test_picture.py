@@ -328,6 +328,8 @@ def checkout(root: Path, hook: ModuleType) -> Any:
     for name in hook.FILES:
         (out / name).write_text("built")
     (out / hook.STAMP).write_text(made._digest())
+    (root / "src/xerte/app/page").mkdir(parents=True)
+    (root / "src/xerte/app/page/index.html").write_text("built")
     return made
 
 
@@ -338,6 +340,9 @@ def test_node_is_fetched_only_where_the_viewer_is_stale(hook: ModuleType, tmp_pa
     assert made.dependencies() == [hook.NODE]
     (tmp_path / "web/src/a.ts").write_text("src/a.ts")
     assert made.dependencies() == []
+    (tmp_path / "src/xerte/app/page/index.html").unlink()
+    assert made.dependencies() == [hook.NODE]
+    (tmp_path / "src/xerte/app/page/index.html").write_text("built")
     (tmp_path / "src/xerte/explanation/viewer/figure.js").unlink()
     assert made.dependencies() == [hook.NODE]
 

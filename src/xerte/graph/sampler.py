@@ -23,7 +23,7 @@ class Sampler:
     `race.py` says how.
 
     Attributes:
-        strategy: the weights.
+        strategy: which weights, or the N latest.
         size: N.
         scale: ticks over which exponential weights fall by e.
         replacement: draw N times independently instead, repeats kept (only for uniform sampling).
@@ -103,9 +103,9 @@ class Sampler:
         if race_numpy.suits(history, sources):
             return race_numpy.first(race, history, sources)
         drawn = latest(start, stop, self.size)  # all there are, where they are few
-        contested = torch.nonzero(stop - start > self.size)[:, 0]
-        at_once = max(1, len(contested)) if contested.is_cuda else _ROWS * torch.get_num_threads()
-        for row in torch.split(contested, at_once):
+        many = torch.nonzero(stop - start > self.size)[:, 0]
+        at_once = max(1, len(many)) if many.is_cuda else _ROWS * torch.get_num_threads()
+        for row in torch.split(many, at_once):
             drawn.index_copy_(0, row, race.first(history, sources.rows(row)))
         return drawn
 

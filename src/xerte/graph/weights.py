@@ -30,6 +30,9 @@ FLOOR = 1e-9
 class Weights:
     """w(t', t) of an edge at t' and a node at t; any constant factor is free.
 
+    The race relies on two things: weights never rise with age, and within a band they differ by at most a factor of
+    two. `_weight` in `race_kernels` must say the same.
+
     Attributes:
         strategy: which of them.
         scale: ticks over which exponential weights fall by e.

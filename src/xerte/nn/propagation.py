@@ -1,4 +1,4 @@
-"""How attention and messages move along edges (Eq. 3 to 6): pure functions."""
+"""Pruning, messages (Eq. 3, 4) and entity scores (Eq. 6): pure functions. Eq. 5 is `XERTE._propagate`."""
 
 from enum import StrEnum
 

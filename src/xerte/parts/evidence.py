@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xerte.parts.model import SumOfParts
 
 
+@torch.no_grad()
 def past_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
     """Every fact between subject and candidate that was read, and what it weighs."""
     query = queries[row : row + 1]
@@ -26,6 +27,7 @@ def past_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, ro
     return _heaviest(history, position, torch.where(history.edges(position).object == candidate, weight, 0))
 
 
+@torch.no_grad()
 def walk_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
     """Every fact on a walk to the candidate; a walk's weight counts for each of its facts."""
     walked = _Walked(model, history, queries[row : row + 1])
@@ -43,6 +45,7 @@ def walk_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, ro
     return _heaviest(history, torch.cat(positions), torch.cat(weights))
 
 
+@torch.no_grad()
 def walk_chains(
     model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int
 ) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -70,6 +73,7 @@ def walk_chains(
             number += 1
 
 
+@torch.no_grad()
 def prior_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
     """Every counted fact of the relation about the candidate; what each candidate has without any is no fact's."""
     query, s = queries[row : row + 1], model.settings
