@@ -78,6 +78,15 @@ def mine(events: Path) -> str:
 # Getting data in
 
 
+def test_skipping_rows_is_no_advice_for_labels(events: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("code,label\n,nobody\n")
+    words = ["data", "import", str(events), *COLUMNS, "--name", "mine", "--labels", str(tmp_path / "labels.csv")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "labels.csv, line 2, column 1: nothing there" in result.stderr
+    assert "--bad-rows" not in result.stderr
+
+
 def test_import_says_what_it_understood(events: Path, own_home: Path) -> None:
     text = ok("data", "import", events, *COLUMNS, "--name", "mine")
     assert "ISO date" in text

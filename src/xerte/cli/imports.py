@@ -150,7 +150,9 @@ def import_events(
                 **options,
             )
         except BadRowError as error:
-            if "bad_rows" not in options:  # of a folder every row must be good
+            # Of a folder every row must be good, and of labels and aliases every pair.
+            pairs = {str(file) for file in (labels, entity_labels, aliases) if file is not None}
+            if "bad_rows" not in options or error.file in pairs:
                 raise
             raise InputError(f"{error}; --bad-rows skip leaves bad rows out and lists them") from None
     body = taken.to_json()
