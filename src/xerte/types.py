@@ -7,7 +7,7 @@ N sampled prior edges per node, K kept edges per query, L inference steps.
 from collections.abc import Callable
 from enum import StrEnum
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """A callback: (done, total)."""
 
 

@@ -20,6 +20,7 @@ from xerte.experiment.preset import FOLDER, PRESETS, parse_setting, resolve
 from xerte.experiment.registry import MODELS
 from xerte.experiment.related import related_relations
 from xerte.experiment.rhythm import Rhythm
+from xerte.experiment.start import Start
 from xerte.model import XERTE
 
 DAYS = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
@@ -299,24 +300,24 @@ def test_the_rhythm_of_a_small_dataset_by_hand() -> None:
     days old for everyone who has one. 2 % of 50 facts: the quantile lies on the first, at 0 (rank 0.98, rounded down).
     """
     rhythm = Rhythm.of(dataset_of([(0, 0, 1, day) for day in range(0, 100, 2)], 2))
-    assert rhythm == Rhythm(degree=24, age=30.0, start=0, before=0.0)
+    assert rhythm == Rhythm(degree=24, age=30.0, start=Start(0, 0.0))
     assert (rhythm.n, rhythm.k, rhythm.time_scale) == (15, 60, 7.5)
     assert rhythm.lines(DAYS) == (
         "a typical question's subject has 24 prior facts: n = 15, k = 60",
         "the latest 15 of them reach back 30 days: time_scale = 7.5 days",
-        "training starts with the first fact, of 2024-01-01",
+        "training starts with the first fact, on 2024-01-01",
     )
 
 
 def test_age_counts_units_not_ticks() -> None:
     hours = Calendar(Tick.HOUR, "2024-01-01", Tick.DAY, 24)
     rhythm = Rhythm.of(dataset_of([(0, 0, 1, 24 * day) for day in range(100)], 2, hours))
-    assert (rhythm.age, rhythm.time_scale, rhythm.start) == (15.0, 3.75, 24)  # rank 1.98 of 100 facts
-    assert Rhythm(1, 1.0, 0, 0.0).lines(hours)[:2] == (
+    assert (rhythm.age, rhythm.time_scale, rhythm.start.time) == (15.0, 3.75, 24)  # rank 1.98 of 100 facts
+    assert Rhythm(1, 1.0, Start(0, 0.0)).lines(hours)[:2] == (
         "a typical question's subject has 1 prior fact: n = 5, k = 20",
         "the latest 5 of them reach back 1 day: time_scale = 1 day",
     )
-    assert rhythm.lines(hours)[2] == "1 % of the training facts lie before 2024-01-02: training starts there"
+    assert rhythm.lines(hours)[2] == "training starts on 2024-01-02: 1 % of the training facts lie before"
 
 
 def test_sparse_data_has_a_small_n() -> None:
@@ -331,7 +332,7 @@ def test_graph_uses_what_was_measured(tiny: Dataset) -> None:
     rhythm, resolved = Rhythm.of(tiny), resolve("graph", tiny)
     model = resolved.model
     assert (model.n, model.k, model.time_scale) == (rhythm.n, rhythm.k, rhythm.time_scale)
-    assert resolved.training.start == rhythm.start
+    assert resolved.training.start == rhythm.start.time
     assert resolved.derived == rhythm.lines(tiny.calendar)
 
 
@@ -348,7 +349,7 @@ def test_graph_uses_what_was_measured(tiny: Dataset) -> None:
 def test_degenerate_data_has_a_rhythm_too(facts: list[tuple[int, int, int, int]], entities: int, start: int) -> None:
     steps = Calendar(Tick.STEP, "", Tick.STEP)
     rhythm = Rhythm.of(dataset_of(facts, entities, steps))
-    assert (rhythm.n, rhythm.k, rhythm.time_scale, rhythm.start) == (5, 20, 2.0, start)
+    assert (rhythm.n, rhythm.k, rhythm.time_scale, rhythm.start.time) == (5, 20, 2.0, start)
     assert rhythm.lines(steps)[1] == "no question's subject has 5 prior facts: time_scale = 2 steps"
     assert resolve("graph", dataset_of(facts, entities, steps)).training.start == start
     chosen = resolve("auto", dataset_of(facts, entities, steps))
@@ -369,8 +370,7 @@ def test_auto_measures_time_scales_and_how_much_there_is_to_learn() -> None:
     """
     facts = [(0, 0, 1 + i, 2 * day) for day in range(100) for i in range(5)]
     sizes = Sizes.of(dataset_of(facts, 6))
-    assert sizes.before == pytest.approx(0.01)
-    assert replace(sizes, before=0.01) == Sizes(facts=495, step=2.0, span=198.0, start=2, before=0.01)
+    assert sizes == Sizes(facts=495, step=2.0, span=198.0, start=Start(2, 0.01))
     assert sizes.scales == (3.0, 7.2, 17.0, 41.0, 99.0)
     assert sizes.count_scales == (4.0, 14.0, 50.0)
     assert (sizes.batch_size, sizes.epochs) == (32, 6)
@@ -380,7 +380,7 @@ def test_auto_measures_time_scales_and_how_much_there_is_to_learn() -> None:
     resolved = resolve("auto", dataset_of(facts, 6))
     assert (resolved.model.scales, resolved.model.windows) == (sizes.scales, (4.0, 20.0))
     assert resolved.derived == (
-        "facts lie 2 and at most 198 days apart: scales = 3, 7.2, 17, 41, 99 days",
+        "facts lie 2 days apart and span 198: scales = 3, 7.2, 17, 41, 99 days",
         "990 questions to learn from: epochs = 6, batch_size = 32",
-        "1 % of the training facts lie before 2024-01-03: training starts there",
+        "training starts on 2024-01-03: 1 % of the training facts lie before",
     )

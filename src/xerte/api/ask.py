@@ -23,7 +23,7 @@ from xerte.rates.counts import Counts, Known, Triples
 from xerte.rates.model import RateModel
 from xerte.rates.shares import FactShare, shares
 from xerte.rates.stored import rates_of
-from xerte.types import Progress, Split
+from xerte.types import ProgressCallback, Split
 
 Int = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
@@ -168,7 +168,7 @@ class Asker:
         horizon: str | int | None = None,
         questions: int = 1000,
         seed: int = 0,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Backtest:
         """Asks questions through time with only what was known, and scores the answers.
 

@@ -13,7 +13,7 @@ from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
 from xerte.data.splits import Finding
 from xerte.data.statistics import Statistics, statistics_of
-from xerte.types import Progress, Split
+from xerte.types import ProgressCallback, Split
 
 if TYPE_CHECKING:
     from xerte.data.events import EventLog
@@ -62,7 +62,7 @@ def listed() -> list[Listed]:
     return catalog.list_datasets()
 
 
-def get(name: str, source: Path | None = None, progress: Progress | None = None) -> tuple[Dataset, Path]:
+def get(name: str, source: Path | None = None, progress: ProgressCallback | None = None) -> tuple[Dataset, Path]:
     """Downloads a known benchmark, or takes its files from a folder; returns it and where it is kept."""
     dataset = catalog.get(name, source, progress=progress)
     make_index(dataset)

@@ -22,7 +22,7 @@ from xerte.explanation.faithfulness import KS as KS
 from xerte.explanation.faithfulness import Case, Contest, Examiner, Seeded, Trial
 from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
 from xerte.forecaster import Queries, ask
-from xerte.types import Progress, Split
+from xerte.types import ProgressCallback, Split
 
 QUESTIONS = 300
 FIDELITY_K = 5
@@ -113,7 +113,7 @@ def faithfulness(
     questions: int = QUESTIONS,
     ks: Sequence[int] = KS,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Faithfulness:
     """Measures whether the facts a model names are those its answers hang on.
 

@@ -32,7 +32,7 @@ from xerte.experiment.trace import Trace
 from xerte.forecaster import Forecaster, Learner, ask, batch_size_for
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
-from xerte.types import Precision, Progress, Split
+from xerte.types import Precision, ProgressCallback, Split
 
 _SMALL = 16
 """So few questions are answered by one thread."""
@@ -158,7 +158,7 @@ class Model:
         top: int = 10,
         *,
         among: Iterable[str] | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> list[Forecast]:
         """The forecasts of many questions, in their order; but for rounding, the company never changes an answer.
 
@@ -245,7 +245,7 @@ class Model:
     def evaluate(
         self,
         split: Split | str = Split.TEST,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
         precision: Precision | str = Precision.FLOAT32,
         many_steps: bool = False,
     ) -> Evaluation:
@@ -288,7 +288,7 @@ def evaluate(
     model: str | Model,
     dataset: Dataset | str | None = None,
     split: Split | str = Split.TEST,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Evaluation:
     """Judges a model (or the training-free one of this name) on a split: two questions for every fact.
 

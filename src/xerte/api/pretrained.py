@@ -12,7 +12,7 @@ from xerte.evaluation.metrics import Metrics
 from xerte.experiment.definition import METRICS
 from xerte.experiment.saved import find_model, pack_model
 from xerte.experiment.trace import Trace, device_name
-from xerte.types import FilterType, Progress, Split
+from xerte.types import FilterType, ProgressCallback, Split
 
 SLICE = 250
 """How many facts, the first of the test split, a packed model is judged on again and again: two questions each."""
@@ -48,7 +48,7 @@ def pack(
     device: str = "auto",
     split: Split = Split.TEST,
     trace: Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Packed:
     """Writes a compact copy of a trained model: half precision, but for the frequencies and phases of time.
 

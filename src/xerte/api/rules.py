@@ -16,7 +16,7 @@ from xerte.explanation.sentences import default_teller, story
 from xerte.explanation.telling import Telling
 from xerte.explanation.witness import Chain
 from xerte.forecaster import Queries, ask
-from xerte.types import Progress, Split
+from xerte.types import ProgressCallback, Split
 
 QUESTIONS = 200
 MOST_PATHS = 20
@@ -114,7 +114,7 @@ def rules(
     split: Split | str = Split.VALID,
     questions: int = QUESTIONS,
     most: int = 20,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Rules:
     """Asks a split's questions for the objects of a relation, and gathers what spoke for their right answers.
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from xerte.data import store
 from xerte.data.benchmark import read_benchmark
@@ -17,9 +16,7 @@ from xerte.data.statistics import statistics_of
 from xerte.errors import DatasetError, InputError, shown
 from xerte.home import home_folder
 from xerte.storage import MANIFEST, folders_in, lock, recover, remove, remove_folder
-
-if TYPE_CHECKING:
-    from xerte.data.download import Progress
+from xerte.types import ProgressCallback
 
 WORLD = "world"
 _NAME = re.compile(r"\w[\w.-]{0,99}")
@@ -86,7 +83,7 @@ def get(
     name: str,
     from_folder: Path | None = None,
     home: Path | None = None,
-    progress: "Progress | None" = None,
+    progress: ProgressCallback | None = None,
     mirror: str | None = None,
 ) -> Dataset:
     """Makes a known benchmark ready for use and opens it; does nothing more if it already is.
@@ -202,7 +199,7 @@ def _known(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
-def _download_all(benchmark: Benchmark, base: str, folder: Path, progress: "Progress | None") -> None:
+def _download_all(benchmark: Benchmark, base: str, folder: Path, progress: ProgressCallback | None) -> None:
     from xerte.data.download import download  # urllib is slow to load and seldom needed
 
     total = sum(entry["bytes"] for entry in benchmark.files.values())

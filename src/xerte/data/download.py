@@ -5,15 +5,12 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 from xerte.data.folder import file_sha256
 from xerte.errors import DownloadError
 from xerte.storage import fsync, rename
-
-Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes there are in all."""
+from xerte.types import ProgressCallback
 
 ATTEMPTS = 5
 PAUSE_S = 0.5
@@ -31,7 +28,7 @@ def download(
     target: Path,
     size: int,
     sha256: str,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> None:
     """Brings the file of this size and SHA-256 to `target`; what arrived so far waits in `target`.part.
 
@@ -78,7 +75,7 @@ def download(
     download(url, target, size, sha256, progress)
 
 
-def _transfer(url: str, part: Path, begun: int, size: int, progress: Progress | None) -> int:
+def _transfer(url: str, part: Path, begun: int, size: int, progress: ProgressCallback | None) -> int:
     """Appends what is missing to the part file; returns how many of its bytes were there before (0: started over)."""
     request = urllib.request.Request(url, headers={"User-Agent": "xerte"})  # noqa: S310 (the scheme is checked)
     if begun:

@@ -8,7 +8,7 @@ import numpy as np
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
 from xerte.data.words import counted
-from xerte.errors import InputError
+from xerte.experiment.start import Start
 from xerte.types import Split
 
 _SCALES, _COUNTS = 5, 3
@@ -23,18 +23,16 @@ class Sizes:
     """How a dataset's training facts lie in time.
 
     Attributes:
-        facts: from `start` on.
+        facts: how many training learns from.
         step: units from one time of facts to the next, the median; 1 where there is one time only.
         span: units from the first to the last.
-        start: ticks; by then one training fact in fifty has happened, so that later questions have a history.
-        before: the share of the training facts before that: 0 where it is the first time.
+        start: where training starts.
     """
 
     facts: int
     step: float
     span: float
-    start: int
-    before: float
+    start: Start
 
     @property
     def scales(self) -> tuple[float, ...]:
@@ -64,20 +62,18 @@ class Sizes:
         model = {"scales": self.scales, "count_scales": self.count_scales, "windows": windows}
         return {
             "model": model,
-            "training": {"start": self.start, "epochs": self.epochs, "batch_size": self.batch_size},
+            "training": {"start": self.start.time, "epochs": self.epochs, "batch_size": self.batch_size},
         }
 
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""
-        first, unit = calendar.format(self.start), f"{calendar.unit.value}s"
+        unit = f"{calendar.unit.value}s"
         scales = ", ".join(f"{scale:g}" for scale in self.scales)
         asked = counted(2 * self.facts, "question")
         return (
-            f"facts lie {self.step:g} and at most {self.span:g} {unit} apart: scales = {scales} {unit}",
+            f"facts lie {self.step:g} {unit} apart and span {self.span:g}: scales = {scales} {unit}",
             f"{asked} to learn from: epochs = {self.epochs}, batch_size = {self.batch_size}",
-            f"{100 * self.before:.2g} % of the training facts lie before {first}: training starts there"
-            if self.before
-            else f"training starts with the first fact, of {first}",
+            self.start.line(calendar),
         )
 
     @staticmethod
@@ -87,15 +83,12 @@ class Sizes:
         Raises:
             InputError: it is empty.
         """
-        time = dataset.split(Split.TRAIN).time.astype(np.int64)
-        if not len(time):
-            raise InputError(f"{dataset.name} has no training facts: there is nothing to learn from")
+        start, time = Start.of(dataset), dataset.split(Split.TRAIN).time.astype(np.int64)
         unit = dataset.calendar.ticks_per_unit
         gaps = np.diff(np.unique(time))
         step = float(np.median(gaps)) / unit if len(gaps) else 1.0
-        first = int(np.quantile(time, 0.02, method="lower"))
-        asked = int((time >= first).sum())
-        return Sizes(asked, step, float(time.max() - time.min()) / unit, first, 1 - asked / len(time))
+        learned = int((time >= start.time).sum())
+        return Sizes(learned, step, float(time.max() - time.min()) / unit, start)
 
 
 def _evenly(least: float, most: float, count: int) -> tuple[float, ...]:

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
 from xerte.data.words import counted
-from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
+from xerte.experiment.start import Start
 from xerte.graph.index import TemporalIndex
 from xerte.types import Split
 
@@ -25,14 +24,12 @@ class Rhythm:
     Attributes:
         degree: prior edges of a question's subject, the median over training questions.
         age: units back to the N-th latest of them, the median over those that have so many; None where none has.
-        start: ticks; by then one training fact in fifty has happened, so that later questions have a history.
-        before: the share of the training facts before that: 0 where it is the first time.
+        start: where training starts.
     """
 
     degree: int
     age: float | None
-    start: int
-    before: float
+    start: Start
 
     @property
     def n(self) -> int:
@@ -53,11 +50,10 @@ class Rhythm:
     def settings(self) -> dict[str, dict[str, Any]]:
         """What follows for the model and for its training."""
         model = {"n": self.n, "k": self.k, "time_scale": self.time_scale}
-        return {"model": model, "training": {"start": self.start}}
+        return {"model": model, "training": {"start": self.start.time}}
 
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""
-        first = calendar.format(self.start)
         if self.age is None:
             reach = f"no question's subject has {self.n} prior facts"
         else:
@@ -65,9 +61,7 @@ class Rhythm:
         return (
             f"a typical question's subject has {counted(self.degree, 'prior fact')}: n = {self.n}, k = {self.k}",
             f"{reach}: time_scale = {_units(self.time_scale, calendar)}",
-            f"{100 * self.before:.2g} % of the training facts lie before {first}: training starts there"
-            if self.before
-            else f"training starts with the first fact, of {first}",
+            self.start.line(calendar),
         )
 
     @staticmethod
@@ -77,9 +71,7 @@ class Rhythm:
         Raises:
             InputError: it is empty.
         """
-        train = dataset.split(Split.TRAIN)
-        if not len(train):
-            raise InputError(f"{dataset.name} has no training facts: there is nothing to learn from")
+        begins, train = Start.of(dataset), dataset.split(Split.TRAIN)
         history = TemporalIndex.build(train, dataset.num_entities, dataset.num_relations)
         queries, _ = both_directions(train)
         start, stop = history.prior(queries.subject, queries.time)
@@ -90,8 +82,7 @@ class Rhythm:
         if len(enough):
             edge_time = history.edges(stop[enough] - size).time
             age = float((queries.time[enough] - edge_time).median()) / dataset.calendar.ticks_per_unit
-        first = int(np.quantile(train.time, 0.02, method="lower"))
-        return Rhythm(degree, age, first, float((train.time < first).mean()))
+        return Rhythm(degree, age, begins)
 
 
 def _units(number: float, calendar: Calendar) -> str:

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,13 +20,12 @@ from xerte.explanation.sentences import Teller, sentence, when
 from xerte.survey.facts import refuse_untrue
 from xerte.survey.shapes import Choice, Example, Fact, Key, Piece, Round
 from xerte.survey.shortcuts import newest
-from xerte.types import Split
+from xerte.types import ProgressCallback, Split
 
 MARGIN = 5.0
 """A high piece carried at least so many times what a low one did: otherwise the key would be a matter of rounding."""
 EFFORT = 25
 """So many questions are tried for every round before the best of what was found is taken."""
-Progress = Callable[[int, int], None]
 
 
 class Flaws(NamedTuple):
@@ -53,7 +52,7 @@ def build(
     seed: int = 0,
     population: Mapping[str, Choice] | None = None,
     templates: Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Key:
     """A survey about a model's evidence.
 
