@@ -78,7 +78,7 @@ def test_training_shows_what_was_derived_and_every_epoch(mine: str, tmp_path: Pa
     lines = ok("train", mine, *TINY).splitlines()
     assert "prior facts: n = " in lines[0]
     assert "time_scale = " in lines[1]
-    assert lines[2] == "training starts with the first fact, of 1"
+    assert lines[2] == "training starts at 1, with the first fact"
     assert lines[3].startswith("set by you: dims = [4, 4], ")
     assert lines[4].startswith("epoch 1: loss ")
     assert lines[5].startswith("epoch 2: loss ")

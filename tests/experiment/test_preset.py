@@ -305,7 +305,7 @@ def test_the_rhythm_of_a_small_dataset_by_hand() -> None:
     assert rhythm.lines(DAYS) == (
         "a typical question's subject has 24 prior facts: n = 15, k = 60",
         "the latest 15 of them reach back 30 days: time_scale = 7.5 days",
-        "training starts with the first fact, on 2024-01-01",
+        "training starts at 2024-01-01, with the first fact",
     )
 
 
@@ -317,7 +317,7 @@ def test_age_counts_units_not_ticks() -> None:
         "a typical question's subject has 1 prior fact: n = 5, k = 20",
         "the latest 5 of them reach back 1 day: time_scale = 1 day",
     )
-    assert rhythm.lines(hours)[2] == "training starts on 2024-01-02: 1 % of the training facts lie before"
+    assert rhythm.lines(hours)[2] == "training starts at 2024-01-02: 1 % of the training facts lie before"
 
 
 def test_sparse_data_has_a_small_n() -> None:
@@ -382,5 +382,5 @@ def test_auto_measures_time_scales_and_how_much_there_is_to_learn() -> None:
     assert resolved.derived == (
         "facts lie 2 days apart and span 198: scales = 3, 7.2, 17, 41, 99 days",
         "990 questions to learn from: epochs = 6, batch_size = 32",
-        "training starts on 2024-01-03: 1 % of the training facts lie before",
+        "training starts at 2024-01-03: 1 % of the training facts lie before",
     )

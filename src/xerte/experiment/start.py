@@ -41,5 +41,5 @@ class Start:
         """The same in words."""
         first = calendar.format(self.time)
         if not self.before:
-            return f"training starts with the first fact, on {first}"
-        return f"training starts on {first}: {100 * self.before:.2g} % of the training facts lie before"
+            return f"training starts at {first}, with the first fact"
+        return f"training starts at {first}: {100 * self.before:.2g} % of the training facts lie before"
