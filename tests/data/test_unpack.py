@@ -18,6 +18,7 @@ import pytest
 from small_tables import HEADER, named, read
 from xerte.data import limits, unpack
 from xerte.data.events import read_events
+from xerte.data.unpack import zstd
 from xerte.errors import InputError
 
 TEXT = HEADER + "a,r,b,2024-01-01\nb,r,a,2024-01-02\n"
@@ -47,6 +48,7 @@ PACKED: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("e.csv", gzip.compress),  # the bytes tell, not the name
     ("e.csv.bz2", bz2.compress),
     ("e.csv.xz", lzma.compress),
+    ("e.csv.zst", zstd.compress),
     ("e.zip", lambda text: zipped({"readme.md": "x", "__MACOSX/e.csv": "x", "e.csv": text.decode()})),
     ("e.tar", lambda text: tarred({"deep/e.csv": text.decode()})),
     ("e.tar.gz", lambda text: gzip.compress(tarred({"e.csv": text.decode()}))),
@@ -82,6 +84,16 @@ def test_a_flipped_bit_is_never_read_as_truth(tmp_path: Path) -> None:
         path.write_bytes(packed[:at] + bytes([packed[at] ^ 1 << bit]) + packed[at + 1 :])
         with suppress(InputError):  # some bits of the header mean nothing: its time, its system
             assert named(read_events(path)) == named(whole)
+
+
+def test_a_torn_or_damaged_zstd_file_is_refused(tmp_path: Path) -> None:
+    rows = "".join(f"e{i % 50},r{i % 7},e{i % 31},2024-01-{i % 28 + 1:02}\n" for i in range(2000))
+    packed = zstd.compress((HEADER + rows).encode(), options={zstd.CompressionParameter.checksum_flag: 1})
+    path, middle = tmp_path / "e.csv.zst", len(packed) // 2
+    for damaged in (packed[:middle], packed[:middle] + bytes([packed[middle] ^ 1]) + packed[middle + 1 :]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="it is damaged"):
+            read_events(path)
 
 
 def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

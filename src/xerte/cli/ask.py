@@ -4,20 +4,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, busy, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from xerte.api.replies import Reply
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")]
 AsOf = Annotated[str | None, typer.Option(help="Read only what happened before this time (default: all).")]
 
 
 def ask(
-    dataset: Data,
-    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it, * is any.")],
-    relation: Annotated[str, typer.Argument(help="What is done; ? asks, * is any.")],
-    object: Annotated[str, typer.Argument(help="To whom; ? asks, * is any.")],
+    dataset: DataName,
+    subject: Annotated[
+        str, typer.Argument(help="Who acts; ? asks for it, * is any.", autocompletion=complete_entities)
+    ],
+    relation: Annotated[str, typer.Argument(help="What is done; ? asks, * is any.", autocompletion=complete_relations)],
+    object: Annotated[str, typer.Argument(help="To whom; ? asks, * is any.", autocompletion=complete_entities)],
     at: Annotated[str | None, typer.Option(help="Does it happen at this time?")] = None,
     within: Annotated[str | None, typer.Option(help="Does it happen within so long: 30d, 2w, 3y?")] = None,
     when: Annotated[bool, typer.Option("--when", help="When does it happen next?")] = False,
@@ -40,7 +42,9 @@ def ask(
     from xerte import api
     from xerte.api.ask import Asker
 
-    asker = Asker(api.load(dataset), model)
+    facts = api.load(dataset)
+    subject, relation, object = in_full(facts, subject, relation, object)
+    asker = Asker(facts, model)
     kind = {"at": at, "within": within, "when": when, "how_often": how_often}
     with busy("rates"):
         reply = asker.ask(subject, relation, object, **kind, as_of=as_of, top=top)  # type: ignore[arg-type]
@@ -51,7 +55,7 @@ def ask(
 
 
 def scan(
-    dataset: Data,
+    dataset: DataName,
     next: Annotated[str | None, typer.Option(help="How far ahead: 1d, 2w (default: one unit of time).")] = None,
     as_of: AsOf = None,
     top: Annotated[int, typer.Option(min=1, help="How many events to list.")] = 20,
@@ -81,7 +85,7 @@ def scan(
 
 
 def backtest(
-    dataset: Data,
+    dataset: DataName,
     first: Annotated[
         str | None, typer.Option("--from", help="When to begin (default: where the test split does).")
     ] = None,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.completion import complete_models
 from xerte.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -11,7 +12,11 @@ if TYPE_CHECKING:
 
 ModelName = Annotated[
     str | None,
-    typer.Option("--model", help="A model's name or folder (default: the newest trained on DATA, else recurrence)."),
+    typer.Option(
+        "--model",
+        help="A model's name or folder (default: the newest trained on DATA, else recurrence).",
+        autocompletion=complete_models,
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -11,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def compare(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it.")],
-    relation: Annotated[str, typer.Argument(help="What is done.")],
+    dataset: DataName,
+    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it.", autocompletion=complete_entities)],
+    relation: Annotated[str, typer.Argument(help="What is done.", autocompletion=complete_relations)],
     time: Annotated[str, typer.Argument(help="When: only what happened before is read.")],
     others: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="The further models behind --models.")
@@ -22,7 +23,9 @@ def compare(
         list[str] | None,
         typer.Option("--models", help="Names of models, or folders of trained ones; spaces or commas between."),
     ] = None,
-    object: Annotated[str, typer.Option(help="To whom, where the subject is asked for.")] = "?",
+    object: Annotated[
+        str, typer.Option(help="To whom, where the subject is asked for.", autocompletion=complete_entities)
+    ] = "?",
     top: Annotated[int, typer.Option(min=1, help="How many answers of each model to show.")] = 5,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     as_json: AsJson = False,
@@ -36,9 +39,11 @@ def compare(
     xerte compare icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --models recurrence tntcomplex icews14-paper
     xerte compare world "?" condemns 2022-10-20 --object Druerugard --models recurrence oracle
     """
+    from xerte.api import load
     from xerte.api.compare import compare
 
     asked = [name for names in (*(models or []), *(others or [])) for name in names.split(",")]
+    subject, relation, object = in_full(load(dataset), subject, relation, object)
     result = compare(dataset, subject, relation, time, asked, object=object, top=top, device=device)
     if as_json:
         print_json(result.to_body())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note
+from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
 from xerte.errors import one_line
 from xerte.files import refuse_to_overwrite
@@ -37,7 +38,7 @@ _GROUPS = {
 
 
 def evaluate(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    dataset: DataName,
     model: ModelName = None,
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,

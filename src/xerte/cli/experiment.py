@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.cli.train import training_bar
 from xerte.files import write_text
@@ -86,7 +87,7 @@ def run(
 
 @experiment.command()
 def grid(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    dataset: DataName,
     axis: Annotated[
         list[str], typer.Option("--axis", help="A setting and the values to try, like 'k=[20, 40]'; repeat for more.")
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note, source_of
+from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking, standing
 from xerte.errors import one_line
@@ -35,11 +36,11 @@ _FAINT = 0.00005
 
 
 def explain(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it.")],
-    relation: Annotated[str, typer.Argument(help="What is done.")],
+    dataset: DataName,
+    subject: Annotated[str, typer.Argument(help="Who acts; ? asks for it.", autocompletion=complete_entities)],
+    relation: Annotated[str, typer.Argument(help="What is done.", autocompletion=complete_relations)],
     time: Annotated[str, typer.Argument(help="When: only what happened before is read.")],
-    object: Annotated[str, typer.Argument(help="To whom; ? asks for it.")] = "?",
+    object: Annotated[str, typer.Argument(help="To whom; ? asks for it.", autocompletion=complete_entities)] = "?",
     model: ModelName = None,
     answer: Annotated[str | None, typer.Option(help="The candidate to explain (default: the best answer).")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to rank.")] = 10,
@@ -78,6 +79,8 @@ def explain(
         if path is not None:
             refuse_to_overwrite(path, [one for one in (templates, labels) if one is not None], force)
     chosen, choice = open_model(dataset, model, device)
+    subject, relation, object, *named = in_full(chosen.dataset, subject, relation, object, answer or "", why_not or "")
+    answer, why_not = (name or None for name in named)
     hidden, supposed = facts_of(without), facts_of(given)
     forecast = chosen.forecast(subject, relation, time, top, object=object, without=hidden, given=supposed)
     why = forecast.explain(answer, most=paths, templates=templates, labels=labels)

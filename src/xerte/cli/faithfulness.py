@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note
+from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
 from xerte.data.words import counted
 from xerte.files import refuse_to_overwrite
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def faithfulness(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    dataset: DataName,
     questions: Annotated[int, typer.Option(min=1, help="How many correctly answered questions to examine.")] = 300,
     k: Annotated[
         list[int] | None,

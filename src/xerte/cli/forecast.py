@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note, source_of
+from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_text, progress
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking
 from xerte.data.words import counted
@@ -14,11 +15,13 @@ from xerte.files import refuse_to_overwrite
 
 
 def forecast(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    subject: Annotated[str | None, typer.Argument(help="Who acts; ? asks for it.")] = None,
-    relation: Annotated[str | None, typer.Argument(help="What is done.")] = None,
+    dataset: DataName,
+    subject: Annotated[
+        str | None, typer.Argument(help="Who acts; ? asks for it.", autocompletion=complete_entities)
+    ] = None,
+    relation: Annotated[str | None, typer.Argument(help="What is done.", autocompletion=complete_relations)] = None,
     time: Annotated[str | None, typer.Argument(help="When: only what happened before is read.")] = None,
-    object: Annotated[str, typer.Argument(help="To whom; ? asks for it.")] = "?",
+    object: Annotated[str, typer.Argument(help="To whom; ? asks for it.", autocompletion=complete_entities)] = "?",
     model: ModelName = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
     among: Annotated[Path | None, typer.Option(help="Only these candidates: a file with one name per line.")] = None,
@@ -46,7 +49,6 @@ def forecast(
     xerte forecast icews14 --queries questions.csv --out answers.parquet
     xerte forecast world Wenoravrin condemns 2022-10-20 --given "Wenoravrin|condemns|Druerugard|2022-10-19"
     """
-    from xerte import api
     from xerte.api.questions import read_names, read_questions, write_answers
 
     single = subject is not None
@@ -58,11 +60,12 @@ def forecast(
             raise InputError(
                 "--out belongs to --queries: one question is answered on the screen, or as JSON with --json"
             )
-        question = api.Question(subject or "", relation or "", time or "", object)
         hidden, supposed = facts_of(without), facts_of(given)
         chosen, choice = open_model(dataset, model, device)
-        asked = (question.subject, question.relation, question.time, top)
-        answer = chosen.forecast(*asked, object=question.object, among=candidates, without=hidden, given=supposed)
+        who, what, whom = in_full(chosen.dataset, subject or "", relation or "", object)
+        answer = chosen.forecast(
+            who, what, time or "", top, object=whom, among=candidates, without=hidden, given=supposed
+        )
         if as_json:
             print_json(answer.to_body().having(**source_of(chosen, choice)))
         else:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from xerte.cli.completion import DataName, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.types import Split
 
@@ -12,8 +13,8 @@ _LEAST = 0.005
 
 
 def rules(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
-    relation: Annotated[str, typer.Argument(help="What is done.")],
+    dataset: DataName,
+    relation: Annotated[str, typer.Argument(help="What is done.", autocompletion=complete_relations)],
     model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.VALID,
     questions: Annotated[int, typer.Option(min=1, help="How many questions to ask.")] = 200,
@@ -33,6 +34,7 @@ def rules(
     from xerte.files import write_text
 
     chosen = api.Model.load(model, dataset, device)
+    _, relation = in_full(chosen.dataset, "?", relation)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         found = gather(chosen, relation, split, questions, progress=report)
     if svg is not None:

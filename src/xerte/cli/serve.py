@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.choosing import ModelName
+from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, print_json, print_table, print_text
 from xerte.errors import InputError
 
@@ -16,7 +17,7 @@ token = typer.Typer(no_args_is_help=True, help="Tokens for servers that listen b
 
 
 def serve(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    dataset: DataName,
     model: ModelName = None,
     host: Annotated[str, typer.Option(help="Where to listen; beyond this machine, every request needs a token.")] = (
         "127.0.0.1"

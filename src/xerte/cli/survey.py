@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note
+from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
 from xerte.data.words import counted
 from xerte.errors import InputError
@@ -29,7 +30,7 @@ Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu,
 
 @survey.command()
 def make(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    dataset: DataName,
     model: ModelName = None,
     rounds: Annotated[int, typer.Option(min=1, help="How many events to ask about.")] = 7,
     out: Out = Path("survey.html"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
 from xerte.files import refuse_to_overwrite
 from xerte.types import Split
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    dataset: DataName,
     model: Annotated[str | None, typer.Option(help="What learns: best, xerte, transe, … (default: best).")] = None,
     preset: Annotated[
         str | None,

@@ -9,6 +9,7 @@ import codecs
 import fnmatch
 import gzip
 import lzma
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -20,6 +21,11 @@ from typing import IO, Any, cast
 
 from xerte.data.limits import LARGEST_RATIO, LARGEST_UNPACKED, SMALL_UNPACKED
 from xerte.errors import InputError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd as zstd
+else:
+    from backports import zstd as zstd
 
 _CHUNK = 1 << 20
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -127,7 +133,7 @@ def _open_packed(path: Path, kind: str) -> IO[bytes]:
         return cast(IO[bytes], bz2.open(path))
     if kind == "xz":
         return cast(IO[bytes], lzma.open(path))
-    raise InputError(f"{path} is compressed with {kind}: unpack it first")
+    return cast(IO[bytes], zstd.open(path))
 
 
 def _members(archive: Plain, kind: str, folder: Path, table: str | None) -> list[Plain]:
@@ -224,7 +230,7 @@ def _readable(path: Path) -> Iterator[None]:
     """Turn what a damaged or unreadable file makes Python's readers raise into one sentence."""
     try:
         yield
-    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile, tarfile.TarError) as error:
         raise InputError(f"{path} cannot be read, it is damaged: {error}") from None
     except (OSError, NotImplementedError, RuntimeError, ValueError) as error:  # encrypted or rare kinds of zip
         raise InputError(f"{path} cannot be read: {error}") from None
