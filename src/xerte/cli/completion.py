@@ -46,16 +46,16 @@ def _escaped(name: str) -> str:
 
 def complete_datasets(incomplete: str) -> list[str]:
     """Datasets that are here."""
-    from xerte.data.catalog import list_datasets
+    from xerte.api.datasets import listed
 
-    return _offered((one.name for one in list_datasets() if one.present), incomplete)
+    return _offered((one.name for one in listed() if one.present), incomplete)
 
 
 def complete_models(incomplete: str) -> list[str]:
     """Models that can answer."""
-    from xerte.experiment.shelf import models
+    from xerte.api.service import Service
 
-    return _offered((one.name for one in models()), incomplete)
+    return _offered((one.name for one in Service().models()), incomplete)
 
 
 def complete_entities(ctx: typer.Context, incomplete: str) -> list[str]:
