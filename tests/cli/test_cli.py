@@ -282,7 +282,7 @@ def test_forecast_says_what_one_should_know(mine: str) -> None:
     ("arguments", "sentence"),
     [
         (("Anne", "visits", "2024-01-10"), "no entity is called Anne: did you mean Ann?"),
-        (("Ann", "visit", "2024-01-10"), "no relation is called visit: did you mean visits?"),
+        (("Ann", "vists", "2024-01-10"), "no relation is called vists: did you mean visits?"),
         (("Ann", "visits", "tomorrow"), "'tomorrow' is not a date"),
         (("Ann", "visits", "2024-01-10", "Oman"), "a question has '?' for either"),
         (("?", "visits", "2024-01-10"), "a question has '?' for either"),
