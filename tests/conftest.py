@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from shapes import check_shapes
+
+check_shapes()
+
 # A busy machine is slow, not wrong; on failure the blob that repeats it is printed.
 settings.register_profile("xerte", deadline=None, print_blob=True)
 settings.load_profile("xerte")

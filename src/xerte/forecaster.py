@@ -15,7 +15,7 @@ from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
 from xerte.graph.evidence import Evidence as Evidence
 from xerte.precision import products
-from xerte.types import Precision
+from xerte.types import Bool, Float, Int, Num, Precision
 
 if TYPE_CHECKING:
     from xerte.data.dataset import Dataset
@@ -42,11 +42,11 @@ class Queries:
             [t, t + 1).
     """
 
-    subject: Tensor
-    relation: Tensor
-    known_before: Tensor
-    asked_from: Tensor
-    asked_until: Tensor
+    subject: Int[Tensor, "Q"]
+    relation: Int[Tensor, "Q"]
+    known_before: Int[Tensor, "Q"]
+    asked_from: Int[Tensor, "Q"]
+    asked_until: Int[Tensor, "Q"]
 
     def __post_init__(self) -> None:
         for column in self.columns():
@@ -54,7 +54,12 @@ class Queries:
             assert column.shape == (len(self),)
 
     @staticmethod
-    def at(subject: Tensor, relation: Tensor, time: Tensor, known_before: Tensor | None = None) -> "Queries":
+    def at(
+        subject: Int[Tensor, "Q"],
+        relation: Int[Tensor, "Q"],
+        time: Int[Tensor, "Q"],
+        known_before: Int[Tensor, "Q"] | None = None,
+    ) -> "Queries":
         """Questions about one time each; unless told otherwise, everything before that time is known."""
         return Queries(subject, relation, time if known_before is None else known_before, time, time + 1)
 
@@ -65,7 +70,7 @@ class Queries:
         return Queries.at(subject, forward(relation), time)
 
     @property
-    def time(self) -> Tensor:
+    def time(self) -> Int[Tensor, "Q"]:
         """t_q, the clock of a question: where what it asks about begins."""
         return self.asked_from
 
@@ -106,7 +111,7 @@ class Part:
     """
 
     name: str
-    weight: Tensor
+    weight: Float[Tensor, "Q E"]
     evidence: Callable[[int, int], Evidence] | None = None
     growth: "Growth | None" = None
     chains: Callable[[int, int], Iterator[tuple[tuple[int, ...], float]]] | None = None
@@ -128,19 +133,21 @@ class Scores:
     """
 
     parts: tuple[Part, ...]
-    reached: Tensor
-    factor: Tensor | None = None
-    exponent: Tensor | None = None
+    reached: Bool[Tensor, "Q E"]
+    factor: Float[Tensor, "Q E"] | None = None
+    exponent: Float[Tensor, "Q"] | None = None
     meaning: Meaning = Meaning.WEIGHT
 
     @staticmethod
-    def ranking(scores: Tensor, reached: Tensor | None = None, name: str = "score") -> "Scores":
+    def ranking(
+        scores: Float[Tensor, "Q E"], reached: Bool[Tensor, "Q E"] | None = None, name: str = "score"
+    ) -> "Scores":
         """Scores of a model that has no evidence to show; unless told otherwise, every candidate is reached."""
         reached = torch.ones_like(scores, dtype=torch.bool) if reached is None else reached
         return Scores((Part(name, scores),), reached, meaning=Meaning.RANK)
 
     @cached_property
-    def sum(self) -> Tensor:
+    def sum(self) -> Float[Tensor, "Q E"]:
         """Σ parts, [Q, E]."""
         total = self.parts[0].weight
         for part in self.parts[1:]:
@@ -148,7 +155,7 @@ class Scores:
         return total
 
     @cached_property
-    def scores(self) -> Tensor:
+    def scores(self) -> Float[Tensor, "Q E"]:
         """factor · (Σ parts)^exponent, [Q, E]; higher is likelier."""
         scores = self.sum if self.exponent is None else self.sum ** self.exponent[:, None]
         return scores if self.factor is None else self.factor * scores
@@ -211,16 +218,16 @@ class Loss:
         count: of what was summed over; [].
     """
 
-    sum: Tensor
-    count: Tensor
+    sum: Float[Tensor, ""]
+    count: Num[Tensor, ""]
 
     @staticmethod
-    def of(each: Tensor) -> "Loss":
+    def of(each: Float[Tensor, "Q"]) -> "Loss":
         """The loss of questions that count alike, from the loss of each; [Q]."""
         return Loss(each.sum(), each.new_full((), len(each)))
 
     @property
-    def mean(self) -> Tensor:
+    def mean(self) -> Float[Tensor, ""]:
         """sum / count; 0 where there was nothing to learn from."""
         return self.sum / self.count.clamp(min=1)
 

@@ -33,6 +33,7 @@ from xerte.nn.loss import LossFunction, binary_cross_entropy, negative_log_likel
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
 from xerte.segment import LEAST, segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
+from xerte.types import Float, Int
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class _Pass:
 
     history: TemporalIndex
     queries: Queries
-    noise: Tensor
+    noise: Int[Tensor, "Q"]
     prepared: Prepared
-    clocks: Tensor | None
+    clocks: Int[Tensor, "T"] | None
     execution: Execution
 
 
@@ -100,15 +101,15 @@ class XERTE(Learner):
             score, reached = growth.dense()
             return Scores((Part("graph", score, growth.evidence, growth),), reached)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int | Tensor) -> Loss:
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Int[Tensor, "Q"], seed: int | Tensor) -> Loss:
         """What training makes small, for queries whose answers are known."""
         return self._loss(self.grow(history, queries, seed), answer)
 
-    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Loss:
+    def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Int[Tensor, "Q"], seed: Tensor) -> Loss:
         """The same, with every size fixed, so that a CUDA graph can replay it."""
         return self._loss(self.grow(history, queries, seed, RECORDED), answer)
 
-    def _loss(self, growth: Growth, answer: Tensor) -> Loss:
+    def _loss(self, growth: Growth, answer: Int[Tensor, "Q"]) -> Loss:
         final = growth.score, growth.entity, growth.mask
         if self.settings.loss is LossFunction.NLL:
             return Loss(*negative_log_likelihood(*final, answer))
@@ -186,11 +187,11 @@ class XERTE(Learner):
             clocks = history.ages if self.settings.clock is Clock.RELATIVE else history.few_moments
         return _Pass(history, queries, noise, prepared, clocks, execution)
 
-    def _clock(self, time: Tensor, query_time: Tensor) -> Tensor:
+    def _clock(self, time: Int[Tensor, "Q *n"], query_time: Int[Tensor, "Q *one"]) -> Int[Tensor, "Q *n"]:
         """What Φ is applied to."""
         return time - query_time if self.settings.clock is Clock.RELATIVE else time
 
-    def _query_vectors(self, queries: Queries) -> Tensor:
+    def _query_vectors(self, queries: Queries) -> Float[Tensor, "Q d"]:
         """h⁰ of the query nodes [Q, d]."""
         own = torch.arange(len(queries), device=queries.subject.device)
         clock = self._clock(queries.time, queries.time)
@@ -217,8 +218,14 @@ class XERTE(Learner):
         return Sampled(*(column.view(len(entity), entity.shape[1] * self.width) for column in columns))
 
     def _embed(
-        self, run: _Pass, slots: Slots, edges: Sampled, found: Tensor, hidden: Tensor, step: int
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        run: _Pass,
+        slots: Slots,
+        edges: Sampled,
+        found: Int[Tensor, "Q AW"],
+        hidden: Float[Tensor, "VQ d"],
+        step: int,
+    ) -> tuple[Float[Tensor, "U d"], Int[Tensor, "Q AW"]]:
         """Vectors of all targets: of the nodes in the graph, then of new ones; and every edge's row among them.
 
         A new node's vector depends on its entity and clock alone: it is embedded once for all queries.
@@ -236,10 +243,10 @@ class XERTE(Learner):
         tables: AttentionTables,
         attended: Frontier,
         edges: Sampled,
-        edge_vector: Tensor,
-        hidden: Tensor,
-        vectors: Tensor,
-    ) -> Tensor:
+        edge_vector: Int[Tensor, "Q AW"],
+        hidden: Float[Tensor, "VQ d"],
+        vectors: Float[Tensor, "U d"],
+    ) -> Float[Tensor, "Q A W"]:
         """α of every edge [Q, A, W]: a softmax over the edges of its source; 0 where there is no edge."""
         num_queries, num_sources = attended.mask.shape
         query = torch.arange(num_queries, device=hidden.device).repeat_interleave(num_sources)
@@ -253,7 +260,9 @@ class XERTE(Learner):
         attention = torch.softmax(torch.where(mask, logits, least), dim=1) * mask
         return attention.view(num_queries, num_sources, self.width)
 
-    def _propagate(self, slots: Slots, key: Tensor, contribution: Tensor, kept: Kept) -> tuple[Tensor, Tensor]:
+    def _propagate(
+        self, slots: Slots, key: Int[Tensor, "Q AW"], contribution: Float[Tensor, "Q AW"], kept: Kept
+    ) -> tuple[Float[Tensor, "VQ"], Int[Tensor, "Q AW"]]:
         """a_u = Σ_v α_vu a_v over the edges that lead to u (Eq. 5); 0 where no kept edge leads.
 
         Edges are those that were kept, or all that were sampled (`scored_edges`). Then a is divided by the query's
@@ -285,7 +294,13 @@ class XERTE(Learner):
         of_source = attended.row.flatten(), query.repeat_interleave(num_sources)
         return EdgeRows(*of_source, *(column.flatten() for column in columns))
 
-    def _update(self, hidden: Tensor, kept: list[EdgeRows], attention: Tensor, tables: AttentionTables) -> Tensor:
+    def _update(
+        self,
+        hidden: Float[Tensor, "VQ d"],
+        kept: list[EdgeRows],
+        attention: Float[Tensor, "QK"],
+        tables: AttentionTables,
+    ) -> Float[Tensor, "VQ d"]:
         """Messages along kept edges, before the dense layer (Eq. 3, 4).
 
         Reverse (Algorithm 1): along the new edges with the attention they were chosen by, then along those of every
@@ -303,7 +318,9 @@ class XERTE(Learner):
                 hidden = self._pass(hidden, rows, rows.softmax(tables, hidden))
         return hidden
 
-    def _pass(self, hidden: Tensor, rows: EdgeRows, attention: Tensor) -> Tensor:
+    def _pass(
+        self, hidden: Float[Tensor, "VQ d"], rows: EdgeRows, attention: Float[Tensor, "QK"]
+    ) -> Float[Tensor, "VQ d"]:
         assert rows.mask is not None
         edges = (rows.place, rows.edge_target, attention, rows.mask)
         return pass_messages(hidden, rows.source, *edges, self.settings.gamma)
@@ -330,7 +347,7 @@ class XERTE(Learner):
         self._cache = None
         return super().train(mode)
 
-    def _offered(self) -> Tensor:
+    def _offered(self) -> Int[Tensor, "D m"]:
         """The relations whose latest edges are offered; numbers, even where the model is made to be loaded."""
         own = range(2 * self.num_relations)
         related = self.settings.related or [()] * len(own)

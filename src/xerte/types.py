@@ -1,11 +1,22 @@
 """Words that travel with data and numbers everywhere. Pure Python: importing this costs nothing.
 
-Dimension letters in shape comments: Q queries, E entities, R relations (2R with reciprocals), F facts,
-N sampled prior edges per node, K kept edges per query, L inference steps.
+Letters of shapes: Q queries, E entities, R relations (2R directions), F facts, N sampled prior edges per node, K kept
+edges per query, L inference steps. `Float[Tensor, "Q E"]` is a tensor of floats of that shape; a letter has one value
+within one call or one object. Tests check it (tests/shapes.py); elsewhere it is only read.
 """
 
+import sys
 from collections.abc import Callable
 from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+if TYPE_CHECKING or "jaxtyping" in sys.modules:
+    from jaxtyping import Bool as Bool
+    from jaxtyping import Float as Float
+    from jaxtyping import Int as Int
+    from jaxtyping import Num as Num
+else:
+    Bool = Float = Int = Num = Annotated
 
 ProgressCallback = Callable[[int, int], None]
 """A callback: (done, total)."""

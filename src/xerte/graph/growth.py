@@ -10,6 +10,7 @@ from xerte.graph.evidence import Evidence, evidence
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph, Nodes, StepEdges
 from xerte.graph.slots import NOBODY, Slots
+from xerte.types import Bool, Float, Int
 
 _LOW = 0xFFFFFFFF
 
@@ -25,11 +26,11 @@ class Sampled:
         mask: whether there is an edge.
     """
 
-    position: Tensor
-    relation: Tensor
-    entity: Tensor
-    time: Tensor
-    mask: Tensor
+    position: Int[Tensor, "Q AW"]
+    relation: Int[Tensor, "Q AW"]
+    entity: Int[Tensor, "Q AW"]
+    time: Int[Tensor, "Q AW"]
+    mask: Bool[Tensor, "Q AW"]
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,11 @@ class Kept:
         target: the slot of the node it leads to.
     """
 
-    place: Tensor
-    mask: Tensor
-    target: Tensor
+    place: Int[Tensor, "Q K"]
+    mask: Bool[Tensor, "Q K"]
+    target: Int[Tensor, "Q K"]
 
-    def among(self, edges: Sampled) -> Tensor:
+    def among(self, edges: Sampled) -> Bool[Tensor, "Q AW"]:
         """Whether each of the sampled edges was kept; [Q, A · W]."""
         return torch.zeros_like(edges.mask).scatter(1, self.place, self.mask)
 
@@ -64,12 +65,12 @@ class Step:
         target: the slot of the node whose attention the edge brought; -1 where it brought none.
     """
 
-    source: Tensor
+    source: Int[Tensor, "Q A"]
     edges: Sampled
-    attention: Tensor
-    contribution: Tensor
-    kept: Tensor
-    target: Tensor
+    attention: Float[Tensor, "Q AW"]
+    contribution: Float[Tensor, "Q AW"]
+    kept: Bool[Tensor, "Q AW"]
+    target: Int[Tensor, "Q AW"]
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,14 @@ class Growth:
 
     history: TemporalIndex
     slots: Slots
-    scores: tuple[Tensor, ...]
+    scores: tuple[Float[Tensor, "_"], ...]
     steps: tuple[Step, ...]
-    entity: Tensor
-    score: Tensor
-    mask: Tensor
+    entity: Int[Tensor, "Q n"]
+    score: Float[Tensor, "Q n"]
+    mask: Bool[Tensor, "Q n"]
     num_entities: int
 
-    def dense(self) -> tuple[Tensor, Tensor]:
+    def dense(self) -> tuple[Float[Tensor, "Q E"], Bool[Tensor, "Q E"]]:
         """(scores, reached), [Q, |E|] each.
 
         Reached is every entity of the final graph, unless the graph holds no fact: the subject alone is no answer.

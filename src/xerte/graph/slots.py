@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from xerte.segment import first_alike
+from xerte.types import Bool, Int
 
 _LOW = 0xFFFFFFFF
 NOBODY = (1 << 63) - 1
@@ -26,47 +27,49 @@ class Slots:
         ordered, order: the keys of every query sorted, and whose they are.
     """
 
-    key: Tensor
-    query_time: Tensor
-    ordered: Tensor
-    order: Tensor
+    key: Int[Tensor, "Q V"]
+    query_time: Int[Tensor, "Q"]
+    ordered: Int[Tensor, "Q V"]
+    order: Int[Tensor, "Q V"]
 
     @staticmethod
-    def of(key: Tensor, query_time: Tensor) -> "Slots":
+    def of(key: Int[Tensor, "Q V"], query_time: Int[Tensor, "Q"]) -> "Slots":
         """Slots with these keys."""
         ordered, order = torch.sort(key, dim=1)
         return Slots(key, query_time, ordered, order)
 
     @staticmethod
-    def of_queries(subject: Tensor, time: Tensor) -> "Slots":
+    def of_queries(subject: Int[Tensor, "Q"], time: Int[Tensor, "Q"]) -> "Slots":
         """The query nodes v_q = (e_q, t_q)."""
         return Slots.of((subject << 32)[:, None], time)
 
-    def keys(self, entity: Tensor, time: Tensor) -> Tensor:
+    def keys(self, entity: Int[Tensor, "Q n"], time: Int[Tensor, "Q n"]) -> Int[Tensor, "Q n"]:
         """The keys that nodes would have; [Q, n] -> [Q, n]."""
         return (entity << 32) | (self.query_time[:, None] - time)
 
-    def at(self, slot: Tensor) -> tuple[Tensor, Tensor]:
+    def at(self, slot: Int[Tensor, "Q n"]) -> tuple[Int[Tensor, "Q n"], Int[Tensor, "Q n"]]:
         """(entity, time) of the nodes in these slots; [Q, n] -> [Q, n] each. Of an empty slot, nonsense."""
         key = self.key.gather(1, slot)
         return key >> 32, self.query_time[:, None] - (key & _LOW)
 
-    def counts(self) -> Tensor:
+    def counts(self) -> Int[Tensor, "Q"]:
         """How many nodes each query has; [Q]."""
         return (self.key != NOBODY).sum(1)
 
-    def rows(self, slot: Tensor) -> Tensor:
+    def rows(self, slot: Int[Tensor, "Q n"]) -> Int[Tensor, "Q n"]:
         """The rows of nodes among all nodes' vectors; [Q, n] -> [Q, n]."""
         num_queries = len(self.key)
         return torch.add(torch.arange(num_queries, device=slot.device)[:, None], slot, alpha=num_queries)
 
-    def find(self, key: Tensor) -> Tensor:
+    def find(self, key: Int[Tensor, "Q n"]) -> Int[Tensor, "Q n"]:
         """The slot of every key, or -1 where its query has no such node; [Q, n] -> [Q, n]."""
         place = torch.searchsorted(self.ordered, key).clamp(max=self.ordered.shape[1] - 1)
         there = (self.ordered.gather(1, place) == key) & (key != NOBODY)
         return torch.where(there, self.order.gather(1, place), -1)
 
-    def join(self, key: Tensor, found: Tensor) -> tuple["Slots", Tensor, Tensor]:
+    def join(
+        self, key: Int[Tensor, "Q n"], found: Int[Tensor, "Q n"]
+    ) -> tuple["Slots", Int[Tensor, "Q n"], Bool[Tensor, "Q n"]]:
         """Adds a slot for each of these keys [Q, n], filled where it names a node that is not there yet.
 
         Args:
@@ -95,31 +98,31 @@ class Frontier:
     """
 
     slots: Slots
-    slot: Tensor
-    mask: Tensor
+    slot: Int[Tensor, "Q A"]
+    mask: Bool[Tensor, "Q A"]
 
     @staticmethod
-    def of_queries(subject: Tensor, time: Tensor) -> "Frontier":
+    def of_queries(subject: Int[Tensor, "Q"], time: Int[Tensor, "Q"]) -> "Frontier":
         """The query nodes v_q = (e_q, t_q)."""
         slots = Slots.of_queries(subject, time)
         return Frontier(slots, torch.zeros_like(slots.key), torch.ones_like(slots.key, dtype=torch.bool))
 
     @property
-    def row(self) -> Tensor:
+    def row(self) -> Int[Tensor, "Q A"]:
         """The rows [Q, A] of the attended nodes among all nodes' vectors."""
         return self.slots.rows(self.slot)
 
     @property
-    def key(self) -> Tensor:
+    def key(self) -> Int[Tensor, "Q A"]:
         """The keys [Q, A] of the attended nodes."""
         return self.slots.key.gather(1, self.slot)
 
-    def nodes(self) -> tuple[Tensor, Tensor]:
+    def nodes(self) -> tuple[Int[Tensor, "Q A"], Int[Tensor, "Q A"]]:
         """(entity, time) of the attended nodes; [Q, A] each, 0 where there is none."""
         entity, time = self.slots.at(self.slot)
         return torch.where(self.mask, entity, 0), torch.where(self.mask, time, 0)
 
-    def join(self, key: Tensor, found: Tensor) -> tuple["Frontier", Tensor]:
+    def join(self, key: Int[Tensor, "Q K"], found: Int[Tensor, "Q K"]) -> tuple["Frontier", Int[Tensor, "Q K"]]:
         """The next frontier: the targets of kept edges, which join the graphs where they are new.
 
         Only the first edge to a node makes it attended; the places of the others stay empty.

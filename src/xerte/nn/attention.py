@@ -10,6 +10,7 @@ from xerte.nn.edge_logits import block_dots
 from xerte.nn.initial import normal
 from xerte.precision import wide
 from xerte.segment import segment_softmax
+from xerte.types import Bool, Float, Int
 
 _SOURCES = 512
 """Sources whose edges are weighed at once on a CPU: what they need stays in its caches."""
@@ -28,12 +29,12 @@ class EdgeRows:
         mask: for every edge, whether it is one; None: all are.
     """
 
-    source: Tensor
-    query: Tensor
-    edge_source: Tensor | None
-    edge_target: Tensor
-    edge_relation: Tensor
-    mask: Tensor | None = None
+    source: Int[Tensor, "S"]
+    query: Int[Tensor, "S"]
+    edge_source: Int[Tensor, "M"] | None
+    edge_target: Int[Tensor, "M"]
+    edge_relation: Int[Tensor, "M"]
+    mask: Bool[Tensor, "M"] | None = None
 
     @staticmethod
     def merged(parts: Sequence["EdgeRows"], num_nodes: int, num_queries: int) -> "EdgeRows":
@@ -44,7 +45,7 @@ class EdgeRows:
         rows, target, relation = (torch.cat(column) for column in zip(*columns, strict=True))
         return EdgeRows(nodes, nodes % num_queries, rows, target, relation, torch.cat(mask))
 
-    def softmax(self, tables: "AttentionTables", hidden: Tensor) -> Tensor:
+    def softmax(self, tables: "AttentionTables", hidden: Float[Tensor, "V d"]) -> Float[Tensor, "M"]:
         """α of the edges among nodes whose vectors are rows of `hidden`: over all edges of one source (Eq. 2)."""
         logits, place, sources = tables.logits(self, hidden, hidden), self.place, len(self.source)
         if self.mask is None:
@@ -53,7 +54,7 @@ class EdgeRows:
         return segment_softmax(torch.where(self.mask, logits, least), place, sources) * self.mask
 
     @property
-    def place(self) -> Tensor:
+    def place(self) -> Int[Tensor, "M"]:
         """For every edge, its place in `source`."""
         if self.edge_source is not None:
             return self.edge_source
@@ -61,7 +62,7 @@ class EdgeRows:
         return torch.arange(len(self.source), device=self.source.device).repeat_interleave(width)
 
     @property
-    def rows(self) -> Tensor:
+    def rows(self) -> Int[Tensor, "M"]:
         """For every edge, the row of its source among the node vectors."""
         return self.source.index_select(0, self.place)
 
@@ -78,13 +79,13 @@ class AttentionTables:
         query_relation: p_k · (S₂ᵀO₂ p_k + S₂ᵀF + O₂ᵀC) [Q, 2R + 1].
     """
 
-    between: Tensor
-    relation_to_target: Tensor
-    relation_to_source: Tensor
-    query_to_target: Tensor
-    query_relation: Tensor
+    between: Float[Tensor, "d d"]
+    relation_to_target: Float[Tensor, "P d"]
+    relation_to_source: Float[Tensor, "P d"]
+    query_to_target: Float[Tensor, "Q d"]
+    query_relation: Float[Tensor, "Q P"]
 
-    def logits(self, rows: EdgeRows, node: Tensor, target: Tensor) -> Tensor:
+    def logits(self, rows: EdgeRows, node: Float[Tensor, "V d"], target: Float[Tensor, "U d"]) -> Float[Tensor, "M"]:
         """One logit per edge, up to a constant per source.
 
         Args:
@@ -107,14 +108,22 @@ class AttentionTables:
         return product + scalar.flatten().index_select(0, place * scalar.shape[1] + rows.edge_relation)
 
     def _blocks(
-        self, node: Tensor, target: Tensor, source: Tensor, query: Tensor, end: Tensor, relation: Tensor
-    ) -> Tensor:
+        self,
+        node: Float[Tensor, "V d"],
+        target: Float[Tensor, "U d"],
+        source: Int[Tensor, "S"],
+        query: Int[Tensor, "S"],
+        end: Int[Tensor, "S W"],
+        relation: Int[Tensor, "S W"],
+    ) -> Float[Tensor, "S W"]:
         """The logits of blocks of edges, [S, width]: a row for each source."""
         pull, scalar = self._of_sources(node.index_select(0, source), query)
         dots = block_dots(pull, self.relation_to_target, target, end.flatten(), relation.flatten())
         return dots.view_as(end) + scalar.gather(1, relation)
 
-    def _of_sources(self, source: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
+    def _of_sources(
+        self, source: Float[Tensor, "S d"], query: Int[Tensor, "S"]
+    ) -> tuple[Float[Tensor, "S d"], Float[Tensor, "S P"]]:
         """What every edge of a source is multiplied with [S, d], and what is added by its relation [S, 2R + 1]."""
         pull = torch.addmm(self.query_to_target.index_select(0, query), source, self.between)
         scalar = torch.addmm(self.query_relation.index_select(0, query), source, self.relation_to_source.T)
@@ -133,15 +142,15 @@ class RelationTables:
         to_relation: (S₃ᵀO₂ + O₃ᵀS₂, S₄ᵀO₂ + O₄ᵀS₂) [2d, d], which takes (h_q ‖ p_q) to S₂ᵀF + O₂ᵀC.
     """
 
-    between: Tensor
-    relation_to_target: Tensor
-    relation_to_source: Tensor
-    relation: Tensor
-    alone: Tensor
-    to_target: Tensor
-    to_relation: Tensor
+    between: Float[Tensor, "d d"]
+    relation_to_target: Float[Tensor, "P d"]
+    relation_to_source: Float[Tensor, "P d"]
+    relation: Float[Tensor, "P d"]
+    alone: Float[Tensor, "P"]
+    to_target: Float[Tensor, "2*d d"]
+    to_relation: Float[Tensor, "2*d d"]
 
-    def of(self, query: Tensor, query_relation: Tensor) -> AttentionTables:
+    def of(self, query: Float[Tensor, "Q d"], query_relation: Float[Tensor, "Q d"]) -> AttentionTables:
         """The tables for questions with these h_q and p_q, [Q, d] each."""
         asked = torch.cat([query, query_relation], dim=1)
         return AttentionTables(
@@ -178,7 +187,7 @@ class Attention(nn.Module):
         for weight in (self.W_sub, self.W_obj):
             normal(weight, (2 / (4 * dim)) ** 0.5)
 
-    def forward(self, relation: Tensor) -> RelationTables:
+    def forward(self, relation: Float[Tensor, "P d"]) -> RelationTables:
         """The tables of one step, from p_k [2R + 1, d]."""
         d = relation.shape[1]
         # Split, not sliced: the gradients of all parts are then joined at once, not each added to a matrix of zeros.

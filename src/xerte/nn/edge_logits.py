@@ -7,12 +7,19 @@ from torch import Tensor
 
 from xerte import kernels
 from xerte.precision import wide
+from xerte.types import Float, Int
 
 _COPIES = 4
 """Of the relations' gradient, to which blocks add at once."""
 
 
-def block_dots(pull: Tensor, relation: Tensor, target: Tensor, edge_target: Tensor, edge_relation: Tensor) -> Tensor:
+def block_dots(
+    pull: Float[Tensor, "S d"],
+    relation: Float[Tensor, "P d"],
+    target: Float[Tensor, "U d"],
+    edge_target: Int[Tensor, "M"],
+    edge_relation: Int[Tensor, "M"],
+) -> Float[Tensor, "M"]:
     """h_u · (x_v + y_k) of every edge [S W], where every source has W edges, block by block.
 
     On a GPU no vector of an edge is ever written: one kernel forward, one backward.

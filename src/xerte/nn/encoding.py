@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from xerte.nn.initial import xavier_normal
 from xerte.precision import wide
+from xerte.types import Float, Int
 
 
 class TimeEncoding(nn.Module):
@@ -32,7 +33,7 @@ class TimeEncoding(nn.Module):
         self.per_entity = num_entities is not None
         self.factor = dim**-0.5 if scaled else 1.0
 
-    def forward(self, clock: Tensor, entity: Tensor | None = None) -> Tensor:
+    def forward(self, clock: Int[Tensor, "n"], entity: Int[Tensor, "n"] | None = None) -> Float[Tensor, "n d_T"]:
         """Φ of every clock time, for its entity where entities have frequencies of their own; [n] -> [n, d_T]."""
         frequency: Tensor = self.frequency
         phase: Tensor = self.phase
@@ -46,15 +47,15 @@ class TimeEncoding(nn.Module):
 class EncodedParts:
     """The two parts of h⁰, one row per entity and one per clock time; a node's vector is the sum of one of each."""
 
-    entity: Tensor
-    clock: Tensor | None
+    entity: Float[Tensor, "n d"]
+    clock: Float[Tensor, "m d"] | None
 
     def through(self, dense: nn.Linear) -> "EncodedParts":
         """The parts of W h⁰ + b: a dense layer, too, need not be applied to every sum."""
         clock = None if self.clock is None else nn.functional.linear(self.clock, dense.weight)
         return EncodedParts(dense(self.entity), clock)
 
-    def sum(self, entity: Tensor, clock: Tensor) -> Tensor:
+    def sum(self, entity: Int[Tensor, "n"], clock: Int[Tensor, "n"]) -> Float[Tensor, "n d"]:
         """Vectors of nodes, whose entities and clock times are these rows."""
         hidden = wide(self.entity.index_select(0, entity))
         return hidden if self.clock is None else hidden + wide(self.clock.index_select(0, clock))
@@ -88,7 +89,9 @@ class NodeEncoding(nn.Module):
         """Whether the clock's part depends on the entity, too."""
         return self.time is not None and self.time.per_entity
 
-    def forward(self, entity: Tensor, clock: Tensor, clock_entity: Tensor | None = None) -> EncodedParts:
+    def forward(
+        self, entity: Int[Tensor, "n"], clock: Int[Tensor, "m"], clock_entity: Int[Tensor, "m"] | None = None
+    ) -> EncodedParts:
         """The parts of h⁰ for these entities and clock times; int64, of any two lengths.
 
         Args:
@@ -98,12 +101,19 @@ class NodeEncoding(nn.Module):
         W_s, W_t = self.parts
         return EncodedParts(self.entities(entity, W_s), self.clocks(clock, clock_entity, W_t))
 
-    def entities(self, entity: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
+    def entities(
+        self, entity: Int[Tensor, "n"] | None = None, weight: Float[Tensor, "d d_S"] | None = None
+    ) -> Float[Tensor, "n d"]:
         """W_s ē + b of these entities, or of all; W_s may be at hand already."""
         table = self.entity if entity is None else self.entity.index_select(0, entity)
         return nn.functional.linear(table, self.parts[0] if weight is None else weight, self.project.bias)
 
-    def clocks(self, clock: Tensor, entity: Tensor | None = None, weight: Tensor | None = None) -> Tensor | None:
+    def clocks(
+        self,
+        clock: Int[Tensor, "n"],
+        entity: Int[Tensor, "_"] | None = None,
+        weight: Float[Tensor, "d d_T"] | None = None,
+    ) -> Float[Tensor, "n d"] | None:
         """W_t Φ(t) of these clock times, of these entities where it is `pairwise`; None without a time part.
 
         Args:
@@ -115,7 +125,7 @@ class NodeEncoding(nn.Module):
         return nn.functional.linear(self.time(clock, entity), self.parts[1] if weight is None else weight)
 
     @property
-    def parts(self) -> tuple[Tensor, Tensor]:
+    def parts(self) -> tuple[Float[Tensor, "d d_S"], Float[Tensor, "d d_T"]]:
         """W_s and W_t, the columns of W_v that meet ē and Φ; split, so that their gradients are joined at once."""
         W_v = self.project.weight
         W_s, W_t = torch.split(W_v, [self.static_dim, W_v.shape[1] - self.static_dim], dim=1)

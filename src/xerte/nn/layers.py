@@ -11,6 +11,7 @@ from xerte.nn.encoding import EncodedParts, NodeEncoding
 from xerte.nn.execution import Execution
 from xerte.nn.initial import xavier_normal
 from xerte.precision import wide
+from xerte.types import Float, Int
 
 _ENTITIES = 1 << 16
 """Up to so many entities are encoded whether they occur or not, where weights do not learn."""
@@ -32,7 +33,7 @@ class Layer(nn.Module):
         assert isinstance(self.dense, nn.Linear)
         return self.dense
 
-    def forward(self, hidden: Tensor) -> Tensor:
+    def forward(self, hidden: Float[Tensor, "n d"]) -> Float[Tensor, "n next_d"]:
         """σ(W_h x + b_h), σ = LeakyReLU."""
         return wide(nn.functional.leaky_relu(self.dense(hidden)))
 
@@ -57,7 +58,7 @@ class Prepared:
 
     @staticmethod
     def of(
-        encoding: NodeEncoding, layers: Sequence[Layer], relation: Tensor, activated: bool, for_all: bool
+        encoding: NodeEncoding, layers: Sequence[Layer], relation: Float[Tensor, "P d"], activated: bool, for_all: bool
     ) -> "Prepared":
         """Makes the tables; relations pass the same dense layers as nodes do.
 
@@ -79,7 +80,14 @@ class Prepared:
             encoded += ((dense(encoded[0][0]), dense.weight @ encoded[0][1]),)
         return Prepared(encoding, layers, tables, encoded)
 
-    def joining(self, step: int, entity: Tensor, clock: Tensor, known: Tensor | None, execution: Execution) -> Tensor:
+    def joining(
+        self,
+        step: int,
+        entity: Int[Tensor, "n"],
+        clock: Int[Tensor, "n"],
+        known: Int[Tensor, "T"] | None,
+        execution: Execution,
+    ) -> Float[Tensor, "n d"]:
         """Vectors of nodes that join at a step: h⁰ through the dense layers of the steps before; [n] each -> [n, d].
 
         The first dense layer is linear in h⁰ = W_s ē + W_t Φ, so its two parts pass it before they are added: a row
@@ -97,10 +105,11 @@ class Prepared:
         else:
             entities, place = execution.distinct(entity, len(self.encoding.entity))
             if self.encoding.pairwise:
-                clocks, moment = clock, torch.arange(len(clock), device=clock.device)
+                parts: EncodedParts = self.encoding(entities, clock, entity)
+                moment = torch.arange(len(clock), device=clock.device)
             else:
                 clocks, moment = execution.distinct_clocks(clock, known)
-            parts: EncodedParts = self.encoding(entities, clocks, entity)
+                parts = self.encoding(entities, clocks)
             vectors = (parts.through(layers[0].linear) if layers else parts).sum(place, moment)
         if layers:
             vectors = nn.functional.leaky_relu(vectors)
@@ -108,7 +117,9 @@ class Prepared:
             vectors = layer(vectors)
         return vectors
 
-    def at_rest(self, level: int, entity: Tensor, clock: Tensor, known: Tensor | None) -> Tensor:
+    def at_rest(
+        self, level: int, entity: Int[Tensor, "n"], clock: Int[Tensor, "n"], known: Int[Tensor, "T"] | None
+    ) -> Float[Tensor, "n d"]:
         """h⁰ (level 0), or what the first dense layer makes of it (1), where all entities are encoded already."""
         rows, weight = self.encoded[level]
         if self.encoding.pairwise:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from xerte.segment import LEAST
+from xerte.types import Bool, Float, Int, Num
 
-Summed = tuple[Tensor, Tensor]
+Summed = tuple[Float[Tensor, ""], Num[Tensor, ""]]
 """A sum and the count it is to be divided by."""
 
 
@@ -25,7 +26,13 @@ class Mean(StrEnum):
     QUERY = "query"  # entities within a query, then queries, as the paper writes it
 
 
-def binary_cross_entropy(score: Tensor, entity: Tensor, mask: Tensor, answer: Tensor, mean: Mean) -> Summed:
+def binary_cross_entropy(
+    score: Float[Tensor, "Q n"],
+    entity: Int[Tensor, "Q n"],
+    mask: Bool[Tensor, "Q n"],
+    answer: Int[Tensor, "Q"],
+    mean: Mean,
+) -> Summed:
     """L = -mean [ y log s + (1 - y) log (1 - s) ] over the entities in the final graphs.
 
     s is 0.999 times the score plus 0.0009, so that no logarithm runs away; per query, scores are first divided by
@@ -52,7 +59,9 @@ def binary_cross_entropy(score: Tensor, entity: Tensor, mask: Tensor, answer: Te
     return (loss.sum(1) / mask.sum(1).clamp(min=1)).sum(), loss.new_full((), len(loss))
 
 
-def negative_log_likelihood(score: Tensor, entity: Tensor, mask: Tensor, answer: Tensor) -> Summed:
+def negative_log_likelihood(
+    score: Float[Tensor, "Q n"], entity: Int[Tensor, "Q n"], mask: Bool[Tensor, "Q n"], answer: Int[Tensor, "Q"]
+) -> Summed:
     """-log of the answer's score, averaged over the queries whose graph holds the answer; 0 where none does."""
     right = ((entity == answer[:, None]) & mask).to(score.dtype)
     loss = -torch.log(score.clamp(min=1e-12)) * right

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from xerte.segment import first_alike, largest, segment_sum
+from xerte.types import Bool, Float, Int
 
 
 class Aggregation(StrEnum):
@@ -15,7 +16,9 @@ class Aggregation(StrEnum):
     MEAN = "mean"
 
 
-def keep_largest(contribution: Tensor, mask: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def keep_largest(
+    contribution: Float[Tensor, "Q n"], mask: Bool[Tensor, "Q n"], size: int
+) -> tuple[Int[Tensor, "Q K"], Bool[Tensor, "Q K"]]:
     """Pruning: the edges with the K largest contributions of every query; of equal contributions the first stays.
 
     Args:
@@ -30,8 +33,14 @@ def keep_largest(contribution: Tensor, mask: Tensor, size: int) -> tuple[Tensor,
 
 
 def pass_messages(
-    hidden: Tensor, source: Tensor, place: Tensor, target: Tensor, attention: Tensor, mask: Tensor, update_ratio: float
-) -> Tensor:
+    hidden: Float[Tensor, "V d"],
+    source: Int[Tensor, "S"],
+    place: Int[Tensor, "M"],
+    target: Int[Tensor, "M"],
+    attention: Float[Tensor, "M"],
+    mask: Bool[Tensor, "M"],
+    update_ratio: float,
+) -> Float[Tensor, "V d"]:
     """h_v ← γ h_v + (1 - γ) Σ_u α_vu h_u for every node v that has such edges; all others keep h (Eq. 3, 4).
 
     Args:
@@ -48,7 +57,9 @@ def pass_messages(
     return hidden.index_copy(0, source, after)
 
 
-def entity_scores(score: Tensor, entity: Tensor, mask: Tensor, how: Aggregation) -> tuple[Tensor, Tensor]:
+def entity_scores(
+    score: Float[Tensor, "Q n"], entity: Int[Tensor, "Q n"], mask: Bool[Tensor, "Q n"], how: Aggregation
+) -> tuple[Float[Tensor, "Q n"], Bool[Tensor, "Q n"]]:
     """a_e = g(a_v over the nodes v of entity e), for the nodes given (Eq. 6).
 
     Args:

@@ -12,13 +12,16 @@ from xerte.parts.partners import Partners
 from xerte.parts.prior import Counts
 from xerte.parts.weighing import PACE
 from xerte.segment import segment_sum
+from xerte.types import Float, Int
 
 _NEVER = 1e4
 """The age of what never happened."""
 _RELATION = 16
 
 
-def activity(history: TemporalIndex, queries: Queries, windows: Sequence[int]) -> tuple[Tensor, Tensor]:
+def activity(
+    history: TemporalIndex, queries: Queries, windows: Sequence[int]
+) -> tuple[Float[Tensor, "T E w"], Int[Tensor, "Q"]]:
     """log(1 + facts of every entity) within so many ticks before what is known ends, and ever.
 
     Returns:
@@ -71,7 +74,9 @@ class Factor(nn.Module):
         with torch.no_grad():
             self.last.weight *= 0.1
 
-    def for_all(self, counts: Counts, active: tuple[Tensor, Tensor], relation: Tensor) -> Tensor:
+    def for_all(
+        self, counts: Counts, active: tuple[Float[Tensor, "T E w"], Int[Tensor, "Q"]], relation: Int[Tensor, "Q"]
+    ) -> Float[Tensor, "Q E"]:
         """The terms that every candidate has; [Q, E]."""
         num_counts = counts.by_row.shape[2]
         weight = PACE * (self.common + self.own)
@@ -85,12 +90,12 @@ class Factor(nn.Module):
         self,
         queries: Queries,
         partners: Partners,
-        link_weight: Tensor,
+        link_weight: Float[Tensor, "L"],
         counts: Counts,
-        active: tuple[Tensor, Tensor],
-        total: Tensor,
-        walks: list[Tensor],
-    ) -> Tensor:
+        active: tuple[Float[Tensor, "T E w"], Int[Tensor, "Q"]],
+        total: Float[Tensor, "Q E"],
+        walks: list[Float[Tensor, "Q E"]],
+    ) -> Float[Tensor, "P"]:
         """The term of those that the subject met; [P].
 
         Args:
@@ -146,7 +151,7 @@ class Factor(nn.Module):
         out: Tensor = self.last(relu(self.second(hidden)))
         return out[:, 0]
 
-    def _messages(self, asked: Tensor, partners: Partners) -> Tensor:
+    def _messages(self, asked: Int[Tensor, "L"], partners: Partners) -> Float[Tensor, "P k"]:
         """log(1 + Σ messages) of every pair; [P, K · messages]. One table row per distinct pair of relations."""
         num_directions, (num_links, num_scales) = len(self.relation), partners.link_basis.shape
         both, which = torch.unique(asked * num_directions + partners.link_relation, return_inverse=True)
@@ -161,7 +166,7 @@ class Factor(nn.Module):
         num_pairs = len(partners.pair_question)
         return torch.log1p(segment_sum(message.flatten(1), partners.link_pair, num_pairs))
 
-    def penalty(self, spread: float) -> Tensor:
+    def penalty(self, spread: float) -> Float[Tensor, ""]:
         """As `Weighing.penalty`."""
         learned = (self.first.weight, self.second.weight, self.last.weight, self.relation)
         messages = (self.message_fact, self.message_asked, self.product_fact, self.product_asked)

@@ -19,6 +19,7 @@ from xerte.parts.settings import PartsSettings
 from xerte.parts.walk import Reach, Walk
 from xerte.parts.weighing import PACE, Weighing, pooled
 from xerte.segment import expand
+from xerte.types import Bool, Float, Int
 
 CHUNK = 512
 """Questions answered at once: what they read is many times as large as their scores."""
@@ -61,7 +62,7 @@ class SumOfParts(Learner):
         """The calendar's."""
         return self.frame.calendar.ticks_per_unit
 
-    def scale(self) -> Tensor:
+    def scale(self) -> Float[Tensor, "K"]:
         """τ_k in units, the last infinite; [K]."""
         return self.exponent.new_tensor([*self.settings.scales, torch.inf])
 
@@ -88,7 +89,7 @@ class SumOfParts(Learner):
         reached = torch.ones_like(logits, dtype=torch.bool)
         return Scores(parts, reached, log_factor.exp(), exponent, Meaning.PROBABILITY)
 
-    def loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: int) -> Loss:  # noqa: ARG002
+    def loss(self, history: TemporalIndex, queries: Queries, answer: Int[Tensor, "Q"], seed: int) -> Loss:  # noqa: ARG002
         """−log p of every answer among those that are not true as well, and the relations' penalty."""
         asked, which = torch.unique(torch.stack(queries.columns(), dim=1), dim=0, return_inverse=True)
         distinct = Queries(*asked.T.contiguous())
@@ -104,7 +105,7 @@ class SumOfParts(Learner):
         share = len(answer) / max(1, 2 * history.num_facts)
         return Loss(each.sum() + share * self.penalty(), each.new_full((), len(each)))
 
-    def _true(self, history: TemporalIndex, queries: Queries) -> Tensor:
+    def _true(self, history: TemporalIndex, queries: Queries) -> Bool[Tensor, "Q E"]:
         """Which candidates are answers, told by the facts of the time that is asked about; bool [Q, E].
 
         At the last time of training facts may be valid's, which training does not read: there none is told.
@@ -117,13 +118,15 @@ class SumOfParts(Learner):
         true = torch.zeros(len(queries), history.num_entities, dtype=torch.bool, device=history.device)
         return true.index_put((row, object), true.new_ones(()))
 
-    def penalty(self) -> Tensor:
+    def penalty(self) -> Float[Tensor, ""]:
         """What it costs that relations differ."""
         spread = self.settings.spread
         terms = [part.penalty(spread) for part in (self.past, self.prior, self.walk, self.factor) if part is not None]
         return sum(terms, (PACE / spread * self.own_exponent).square().sum() / 2)
 
-    def _answer(self, history: TemporalIndex, queries: Queries) -> tuple[list[tuple[str, Tensor]], Tensor, Tensor]:
+    def _answer(
+        self, history: TemporalIndex, queries: Queries
+    ) -> tuple[list[tuple[str, Float[Tensor, "Q E"]]], Float[Tensor, "Q E"], Float[Tensor, "Q"]]:
         """The parts by name [Q, E], the logarithm of the factor [Q, E], and β [Q]."""
         s, scale, ticks = self.settings, self.scale(), self.ticks_per_unit
         count_scale = self.exponent.new_tensor([*s.count_scales, torch.inf])
@@ -155,7 +158,7 @@ class SumOfParts(Learner):
         return parts, log_factor, exponent
 
 
-def _total(parts: Sequence[tuple[str, Tensor]]) -> Tensor:
+def _total(parts: Sequence[tuple[str, Float[Tensor, "Q E"]]]) -> Float[Tensor, "Q E"]:
     """Σ parts; [Q, E]."""
     total = parts[0][1]
     for _, weight in parts[1:]:

@@ -8,6 +8,7 @@ from torch import Tensor
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.segment import expand, segment_sum
+from xerte.types import Bool, Float, Int
 
 
 @dataclass(frozen=True)
@@ -28,30 +29,32 @@ class Partners:
         link_latest: whether it holds the latest fact of its pair; bool [L].
     """
 
-    pair_question: Tensor
-    pair_object: Tensor
-    pair_age: Tensor
-    pair_count: Tensor
-    pair_place: Tensor
-    link_pair: Tensor
-    link_relation: Tensor
-    link_basis: Tensor
-    link_age: Tensor
-    link_count: Tensor
-    link_latest: Tensor
+    pair_question: Int[Tensor, "P"]
+    pair_object: Int[Tensor, "P"]
+    pair_age: Float[Tensor, "P"]
+    pair_count: Float[Tensor, "P"]
+    pair_place: Float[Tensor, "P"]
+    link_pair: Int[Tensor, "L"]
+    link_relation: Int[Tensor, "L"]
+    link_basis: Float[Tensor, "L K"]
+    link_age: Float[Tensor, "L"]
+    link_count: Float[Tensor, "L"]
+    link_latest: Bool[Tensor, "L"]
 
     @property
-    def link_question(self) -> Tensor:
+    def link_question(self) -> Int[Tensor, "L"]:
         """The question of every link; int64 [L]."""
         return self.pair_question.index_select(0, self.link_pair)
 
 
-def age_basis(age: Tensor, scale: Tensor) -> Tensor:
+def age_basis(age: Float[Tensor, "n"], scale: Float[Tensor, "K"]) -> Float[Tensor, "n K"]:
     """e^(−Δ/τ_k) of every age, [n] -> [n, K]; an infinite scale counts."""
     return torch.exp(-age[:, None] / scale)
 
 
-def find_partners(history: TemporalIndex, queries: Queries, last: int, scale: Tensor, ticks_per_unit: int) -> Partners:
+def find_partners(
+    history: TemporalIndex, queries: Queries, last: int, scale: Float[Tensor, "K"], ticks_per_unit: int
+) -> Partners:
     """Reads the `last` facts of every subject that are known.
 
     Questions that share subject and time, about half of a day's, share all of the work but the last step.

@@ -11,6 +11,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.parts.partners import age_basis
 from xerte.parts.weighing import PACE
 from xerte.segment import expand
+from xerte.types import Float, Int
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,14 @@ class Counts:
         row_of: the row of every question; int64 [Q].
     """
 
-    by_row: Tensor
-    relation: Tensor
-    row_of: Tensor
+    by_row: Float[Tensor, "G E J"]
+    relation: Int[Tensor, "G"]
+    row_of: Int[Tensor, "Q"]
 
 
-def count(history: TemporalIndex, queries: Queries, last: int, scale: Tensor, ticks_per_unit: int) -> Counts:
+def count(
+    history: TemporalIndex, queries: Queries, last: int, scale: Float[Tensor, "J"], ticks_per_unit: int
+) -> Counts:
     """Counts the `last` known facts of every question's relation, and those of the same time as the first of them."""
     facts = FactsByRelation.of(history)
     columns = torch.stack([queries.relation, queries.known_before, queries.time], dim=1)
@@ -56,20 +59,20 @@ class Prior(nn.Module):
         self.common_least = nn.Parameter(torch.full((1,), -9.0 / PACE))
         self.own_least = nn.Parameter(torch.zeros(num_directions))
 
-    def forward(self, counts: Counts) -> Tensor:
+    def forward(self, counts: Counts) -> Float[Tensor, "Q E"]:
         """The prior of every candidate, ε included; [Q, E]."""
         share = self.weights().index_select(0, counts.relation) / (1 + counts.by_row.sum(1))
         by_row = (counts.by_row @ share[:, :, None])[:, :, 0] + self.least().index_select(0, counts.relation)[:, None]
         return by_row.index_select(0, counts.row_of)
 
-    def weights(self) -> Tensor:
+    def weights(self) -> Float[Tensor, "D J"]:
         """e^(p_j[r]); [directions, J]."""
         return (PACE * (self.common + self.own)).exp()
 
-    def least(self) -> Tensor:
+    def least(self) -> Float[Tensor, "D"]:
         """ε_r; [directions]."""
         return (PACE * (self.common_least + self.own_least)).exp()
 
-    def penalty(self, spread: float) -> Tensor:
+    def penalty(self, spread: float) -> Float[Tensor, ""]:
         """As `Weighing.penalty`."""
         return (PACE / spread) ** 2 * (self.own.square().sum() + self.own_least.square().sum()) / 2

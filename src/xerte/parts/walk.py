@@ -12,6 +12,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.parts.partners import Partners, age_basis
 from xerte.parts.weighing import PACE, Tables, Weighing, pooled
 from xerte.segment import expand, segment_sum
+from xerte.types import Float, Int
 
 _LEAK = (0.01, 0.05)
 """At first so much is lost at the subject and at every later node: where there is little to go by, less goes on."""
@@ -46,13 +47,13 @@ class Step:
         edge_mass: the part of the walk that went this way; float [M].
     """
 
-    node_question: Tensor
-    node_entity: Tensor
-    node_mass: Tensor
-    edge_node: Tensor
-    edge_position: Tensor
-    edge_object: Tensor
-    edge_mass: Tensor
+    node_question: Int[Tensor, "N"]
+    node_entity: Int[Tensor, "N"]
+    node_mass: Float[Tensor, "N"]
+    edge_node: Int[Tensor, "M"]
+    edge_position: Int[Tensor, "M"]
+    edge_object: Int[Tensor, "M"]
+    edge_mass: Float[Tensor, "M"]
 
 
 class Walk(nn.Module):
@@ -80,8 +81,13 @@ class Walk(nn.Module):
         self.own = nn.Parameter(torch.zeros(num_directions, reach.steps - 1))
 
     def forward(
-        self, history: TemporalIndex, queries: Queries, partners: Partners, scale: Tensor, ticks_per_unit: int
-    ) -> tuple[list[Tensor], list[Step]]:
+        self,
+        history: TemporalIndex,
+        queries: Queries,
+        partners: Partners,
+        scale: Float[Tensor, "K"],
+        ticks_per_unit: int,
+    ) -> tuple[list[Float[Tensor, "Q E"]], list[Step]]:
         """What walks of 2, 3 … facts add to every candidate [Q, E] each, and the steps from the second on."""
         mass = self.first(queries, partners, history.num_entities)
         gate = self.gates().index_select(0, queries.relation)
@@ -97,7 +103,7 @@ class Walk(nn.Module):
             steps.append(step)
         return parts, steps
 
-    def first(self, queries: Queries, partners: Partners, num_entities: int) -> Tensor:
+    def first(self, queries: Queries, partners: Partners, num_entities: int) -> Float[Tensor, "Q E"]:
         """m_1: where the first fact leads; [Q, E]."""
         question = partners.link_question
         asked = queries.relation.index_select(0, question)
@@ -111,11 +117,11 @@ class Walk(nn.Module):
         """What facts of the subject weigh for the first step."""
         return self._weighings()[0].tables()
 
-    def gates(self) -> Tensor:
+    def gates(self) -> Float[Tensor, "D l"]:
         """e^(g_l[r]), [directions, steps − 1]."""
         return (PACE * (self.common + self.own)).exp()
 
-    def penalty(self, spread: float) -> Tensor:
+    def penalty(self, spread: float) -> Float[Tensor, ""]:
         """As `Weighing.penalty`."""
         own = (PACE / spread * self.own).square().sum() / 2
         return own + sum((weighing.penalty(spread) for weighing in self._weighings()), own.new_zeros(()))
@@ -124,8 +130,8 @@ class Walk(nn.Module):
         return [weighing for weighing in self.weighings if isinstance(weighing, Weighing)]
 
     def _edges(
-        self, history: TemporalIndex, queries: Queries, question: Tensor, entity: Tensor
-    ) -> tuple[Tensor, Tensor]:
+        self, history: TemporalIndex, queries: Queries, question: Int[Tensor, "N"], entity: Int[Tensor, "N"]
+    ) -> tuple[Int[Tensor, "M"], Int[Tensor, "M"]]:
         """(node, position) of the facts that are looked at: the latest, and the latest of the question's relation."""
         known, asked = queries.known_before.index_select(0, question), queries.relation.index_select(0, question)
         start, stop = history.prior(entity, known)
@@ -141,7 +147,7 @@ class Walk(nn.Module):
         return torch.cat([node for node, _ in found]), torch.cat([position for _, position in found])
 
 
-def _heaviest(mass: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def _heaviest(mass: Float[Tensor, "Q E"], size: int) -> tuple[Int[Tensor, "N"], Int[Tensor, "N"]]:
     """(question, entity) of the nodes with the largest mass of each question."""
     top, entity = torch.topk(mass, min(size, mass.shape[1]), dim=1)
     question = torch.arange(len(mass), device=mass.device)[:, None].expand_as(entity)
@@ -151,12 +157,12 @@ def _heaviest(mass: Tensor, size: int) -> tuple[Tensor, Tensor]:
 def _follow(
     history: TemporalIndex,
     queries: Queries,
-    nodes: tuple[Tensor, Tensor],
-    edges: tuple[Tensor, Tensor],
-    mass: Tensor,
+    nodes: tuple[Int[Tensor, "N"], Int[Tensor, "N"]],
+    edges: tuple[Int[Tensor, "M"], Int[Tensor, "M"]],
+    mass: Float[Tensor, "Q E"],
     weighing: Weighing,
-    leak: Tensor,
-    scale: Tensor,
+    leak: Float[Tensor, ""],
+    scale: Float[Tensor, "K"],
     ticks_per_unit: int,
 ) -> Step:
     """Splits the mass of every node over the facts that lead on from it."""

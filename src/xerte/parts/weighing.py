@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from xerte import precision
 from xerte.data.directions import opposite
 from xerte.segment import segment_sum
+from xerte.types import Float, Int
 
 PACE = 10.0
 """Logarithms of weights are learned ten times as fast as a layer's weights: kept at a tenth, one rate serves both."""
@@ -20,16 +21,18 @@ class Tables:
     """A weighing with its exponentials taken, made once per batch.
 
     Attributes:
-        pair: e^a, [directions²].
-        own: e^(b_k), then e^(b_k + d_k) for facts of the question's own direction; [2 · directions, K].
-        other: e^(c_k), [directions, K].
+        other: e^(c_k).
+        own: e^(b_k), then e^(b_k + d_k) for facts of the question's own direction.
+        pair: e^a.
     """
 
-    pair: Tensor
-    own: Tensor
-    other: Tensor
+    other: Float[Tensor, "D K"]
+    own: Float[Tensor, "2*D K"]
+    pair: Float[Tensor, "D*D"]
 
-    def weigh(self, asked: Tensor, relation: Tensor, basis: Tensor) -> Tensor:
+    def weigh(
+        self, asked: Int[Tensor, "n"], relation: Int[Tensor, "n"], basis: Float[Tensor, "n K"]
+    ) -> Float[Tensor, "n"]:
         """w of facts under `relation` for questions of `asked`, by their age basis; [n], [n], [n, K] -> [n]."""
         num_directions = len(self.other)
         own = torch.where(asked == relation, asked + num_directions, asked)
@@ -82,9 +85,9 @@ class Weighing(nn.Module):
         pair = pair.index_put((direction, opposite(direction)), PACE * self.reciprocal, accumulate=True)
         asked = self.scale + self.asked_scale
         own = torch.cat([asked, asked + self.same_scale + self.own_scale])
-        return Tables(pair.exp().flatten(), (PACE * own).exp(), (PACE * self.fact_scale).exp())
+        return Tables((PACE * self.fact_scale).exp(), (PACE * own).exp(), pair.exp().flatten())
 
-    def penalty(self, spread: float) -> Tensor:
+    def penalty(self, spread: float) -> Float[Tensor, ""]:
         """−log of a normal density at what belongs to one relation or one pair, but for a constant.
 
         Args:
@@ -95,7 +98,13 @@ class Weighing(nn.Module):
         return (shrunk + PACE * PACE * (self.left.square().sum() + self.right.square().sum())) / 2
 
 
-def pooled(weight: Tensor, question: Tensor, entity: Tensor, num_questions: int, num_entities: int) -> Tensor:
+def pooled(
+    weight: Float[Tensor, "n"],
+    question: Int[Tensor, "n"],
+    entity: Int[Tensor, "n"],
+    num_questions: int,
+    num_entities: int,
+) -> Float[Tensor, "Q E"]:
     """Weights summed by (question, entity); [n] -> [Q, E]."""
     cell = question * num_entities + entity
     return segment_sum(weight, cell, num_questions * num_entities).view(num_questions, num_entities)
