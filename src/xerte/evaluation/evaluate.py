@@ -1,7 +1,7 @@
 """The way through a split: ask, judge, go on, in time order."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -47,73 +47,108 @@ def evaluate(
         InputError: the split is empty, or the device does not know the precision.
         XerteError: the forecaster's scores cannot be ranked.
     """
-    queries, answer = both_directions(dataset.split(split))
-    if not len(queries):
-        raise InputError(f"the {split} split of {dataset.name} holds no facts: there is nothing to evaluate")
-    if history is None:
-        history = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
     started = time.perf_counter()
-    protocol, filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
-    queries, answer = queries.to(history.device), answer.to(history.device)
-    if known_before is not None:
-        queries = replace(queries, known_before=queries.time.clamp(max=known_before))
-
-    def judge(rows: slice) -> _Judged:
-        batch, goal = queries[rows], answer[rows]
-        with torch.no_grad():
-            scores = ask(forecaster, history, batch, precision)
-            _check(forecaster.name, scores, (len(batch), dataset.num_entities))
-            ranks = rank(scores, goal, [filters.others(filter, batch, goal) for filter in protocol.filters])
-            reached = scores.reached.gather(1, goal[:, None])[:, 0]
-        return _Judged(ranks, reached, None if scores.growth is None else scores.growth.slots.counts())
-
-    judged: list[_Judged] = []
+    judge = Judge(forecaster, dataset, split, history, precision, known_before)
+    judged: list[Judged] = []
     done = 0
-    size = batch_size or batch_size_for(dataset, history.device)
-    for part in _in_batches(judge, len(queries), size, history.device, shrink=batch_size is None):
+    size = batch_size or batch_size_for(dataset, judge.history.device)
+    for part in _in_batches(judge, size, shrink=batch_size is None):
         judged.append(part)
         done += len(part.reached)
         if progress is not None:
-            progress(done, len(queries))
-    columns = zip(protocol.filters, zip(*(part.ranks for part in judged), strict=True), strict=True)
-    ranks = {filter: _joined(ranks) for filter, ranks in columns}
-    graph_nodes = [part.graph_nodes for part in judged if part.graph_nodes is not None]
-    first, seen = dataset.rows(split).start, dataset.seen_in_train()
-    subject, relation, object = (column.numpy(force=True) for column in (queries.subject, queries.relation, answer))
-    return Evaluation(
-        forecaster=forecaster.name,
-        protocol=protocol,
-        fact=first + np.arange(len(queries), dtype=np.int64) // 2,
-        relation=relation,
-        answer=object,
-        reached=torch.cat([part.reached for part in judged]).numpy(force=True),
-        seen=seen[subject] & seen[object],
-        recurring=np.repeat(_happened_before(dataset, dataset.split(split)), 2),
-        ranks=ranks,
-        seconds=time.perf_counter() - started,
-        graph_nodes=torch.cat(graph_nodes).numpy(force=True) if graph_nodes else None,
-        precision=precision,
-    )
+            progress(done, len(judge))
+    return judge.verdict(judged, time.perf_counter() - started)
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """The verdict on one batch: ranks under every filter, whether the answer was reached, sizes of graphs if any."""
+class Judged:
+    """The verdict on some questions, in their order.
+
+    Attributes:
+        ranks: under every filter of the protocol.
+        reached: whether the answer was; bool [Q].
+        graph_nodes: sizes of the inference graphs where there are any; int64 [Q].
+    """
 
     ranks: list[Ranks]
     reached: Tensor
     graph_nodes: Tensor | None
 
 
-def _in_batches(
-    judge: Callable[[slice], _Judged], count: int, size: int, device: torch.device, shrink: bool
-) -> Iterator[_Judged]:
+class Judge:
+    """Two questions about every fact of a split, and what becomes of them.
+
+    Any rows can be judged anywhere and in any order: the verdict needs all of them in order.
+
+    Args: as of `evaluate`.
+    """
+
+    def __init__(
+        self,
+        forecaster: Forecaster,
+        dataset: Dataset,
+        split: Split,
+        history: TemporalIndex | None = None,
+        precision: Precision = Precision.FLOAT32,
+        known_before: int | None = None,
+    ) -> None:
+        queries, answer = both_directions(dataset.split(split))
+        if not len(queries):
+            raise InputError(f"the {split} split of {dataset.name} holds no facts: there is nothing to evaluate")
+        if history is None:
+            history = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
+        self.forecaster, self.dataset, self.split, self.history = forecaster, dataset, split, history
+        self.precision = precision
+        self._protocol, self._filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
+        self._queries, self._answer = queries.to(history.device), answer.to(history.device)
+        if known_before is not None:
+            self._queries = replace(self._queries, known_before=self._queries.time.clamp(max=known_before))
+
+    def __len__(self) -> int:
+        """Questions in all."""
+        return len(self._answer)
+
+    def __call__(self, rows: slice) -> Judged:
+        """Asks these questions and ranks their answers."""
+        batch, goal = self._queries[rows], self._answer[rows]
+        with torch.no_grad():
+            scores = ask(self.forecaster, self.history, batch, self.precision)
+            _check(self.forecaster.name, scores, (len(batch), self.dataset.num_entities))
+            others = [self._filters.others(filter, batch, goal) for filter in self._protocol.filters]
+            ranks = rank(scores, goal, others)
+            reached = scores.reached.gather(1, goal[:, None])[:, 0]
+        return Judged(ranks, reached, None if scores.growth is None else scores.growth.slots.counts())
+
+    def verdict(self, judged: Sequence[Judged], seconds: float) -> Evaluation:
+        """The evaluation, from the parts of all questions in their order."""
+        columns = zip(self._protocol.filters, zip(*(part.ranks for part in judged), strict=True), strict=True)
+        graph_nodes = [part.graph_nodes for part in judged if part.graph_nodes is not None]
+        first, seen = self.dataset.rows(self.split).start, self.dataset.seen_in_train()
+        asked = self._queries.subject, self._queries.relation, self._answer
+        subject, relation, object = (column.numpy(force=True) for column in asked)
+        return Evaluation(
+            forecaster=self.forecaster.name,
+            protocol=self._protocol,
+            fact=first + np.arange(len(self), dtype=np.int64) // 2,
+            relation=relation,
+            answer=object,
+            reached=torch.cat([part.reached for part in judged]).numpy(force=True),
+            seen=seen[subject] & seen[object],
+            recurring=np.repeat(_happened_before(self.dataset, self.dataset.split(self.split)), 2),
+            ranks={filter: _joined(ranks) for filter, ranks in columns},
+            seconds=seconds,
+            graph_nodes=torch.cat(graph_nodes).numpy(force=True) if graph_nodes else None,
+            precision=self.precision,
+        )
+
+
+def _in_batches(judge: Judge, size: int, shrink: bool) -> Iterator[Judged]:
     """Judges all questions in order: on a CPU a batch per core at once, elsewhere one after the other.
 
     A core to itself finishes a batch sooner than two that meet after every small operation. Where memory runs out on an
     accelerator, batches become smaller if they may.
     """
-    threads = torch.get_num_threads()
+    threads, count, device = torch.get_num_threads(), len(judge), judge.history.device
     if device.type == "cpu" and threads > 1 and count > size:
         try:
             with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
