@@ -72,7 +72,8 @@ def test_the_gradient_is_that_of_the_answers_logarithm() -> None:
 def contest(evidence: float, control: float, gradient_: float) -> Contest:
     """An answer of score 1 that falls to 1 minus these."""
     rows = {EVIDENCE: evidence, BETWEEN: control, RANDOM: control / 2, GRADIENT: gradient_}
-    return Contest(Standing(1.0, 1), {name: np.array([[1 - fall, 1.0 + (fall > 0.4)]]) for name, fall in rows.items()})
+    hidden = {name: np.array([[1 - fall, 1.0 + (fall > 0.4)]]) for name, fall in rows.items()}
+    return Contest(Standing(1.0, 1), hidden, {name: (fall == rows[EVIDENCE],) for name, fall in rows.items()})
 
 
 def test_a_goal_is_met_only_if_its_interval_says_so() -> None:

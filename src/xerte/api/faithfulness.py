@@ -118,7 +118,7 @@ def faithfulness(
     """Measures whether the facts a model names are those its answers hang on.
 
     Args:
-        model: one that leaves an inference graph behind.
+        model: one that names facts.
         split: whose facts are asked about.
         questions: how many that are answered right to examine, drawn at random.
         ks: how many facts to hide or keep; ascending.
@@ -126,7 +126,7 @@ def faithfulness(
         progress: called with (questions examined, questions wanted).
 
     Raises:
-        InputError: the model has no inference graph, or answers nothing right.
+        InputError: the model names no facts, or answers nothing right.
     """
     if questions < 1 or not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
         raise InputError("ask for at least one question, and for ascending numbers of facts from 1 on")
@@ -177,8 +177,10 @@ class _Draw:
         self._queries, self._answer = queries.to(model.device), answer.to(model.device)
         self._order = np.random.default_rng(seed).permutation(len(queries))
         self._filters = Filters.of(model.dataset, model.device)
-        if ask(model.forecaster, model.history, self._queries[:1]).graph is None:
-            raise InputError(f"{model.name} leaves no inference graph to examine: name a trained xERTE model")
+        scores = ask(model.forecaster, model.history, self._queries[:1])
+        if not any(part.evidence for part in scores.parts):
+            raise InputError(f"{model.name} names no facts: there is no evidence to examine")
+        self._draws = scores.growth is not None
 
     def examiner(self, model: Model) -> Examiner:
         return Examiner(model.forecaster, model.history, model.dataset.facts, self._filters)
@@ -203,7 +205,7 @@ class _Draw:
     def stability(self, cases: Sequence[Case]) -> Stability | None:
         """The same questions under the next sampling seed."""
         forecaster = self._model.forecaster
-        if not isinstance(forecaster, Seeded):
+        if not self._draws or not isinstance(forecaster, Seeded):
             return None
         other = copy.copy(forecaster)
         other.seed += 1
@@ -259,7 +261,7 @@ class _Draw:
         caused = np.flatnonzero(world.causes.hops[event] > 0)
         rows = torch.from_numpy(caused).to(self._model.device)
         coroner = Coroner(world)
-        asked = examiner.cases(queries[rows], answer[rows], pools=False)
+        asked = examiner.cases(queries[rows], answer[rows], pools=False, merged=False)
         found: list[Found] = []
         for row, case in zip(caused.tolist(), asked, strict=True):
             if case.standing.rank == 1:

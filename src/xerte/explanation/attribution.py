@@ -17,6 +17,22 @@ MOST_FACTS = 100
 """How many facts of a part without an inference graph are named: a prior counts every fact of its relation a little."""
 
 
+def fact_shares(scores: Scores, row: int, answer: int) -> dict[int, float]:
+    """The share of a candidate's sum of parts that came through each fact, heaviest first."""
+    named, total = [], float(scores.sum[row, answer])
+    for part in scores.parts:
+        if part.evidence is not None and total > 0 and float(part.weight[row, answer]) > 0:
+            found, most = part.evidence(row, answer), None if part.growth else MOST_FACTS
+            named.append((found.fact[:most], found.weight[:most].double()))
+    if not named:
+        return {}
+    fact, weight = (torch.cat(column) for column in zip(*named, strict=True))
+    fact, place = torch.unique(fact, return_inverse=True)
+    share = segment_sum(weight, place, len(fact)) / total
+    order = torch.argsort(share, descending=True, stable=True)
+    return dict(zip(fact[order].tolist(), share[order].tolist(), strict=True))
+
+
 class Attribution:
     """Divides one candidate's score among parts, facts and paths; the shares are those of the sum of parts.
 
@@ -75,18 +91,7 @@ class Attribution:
     @cached_property
     def facts(self) -> dict[int, float]:
         """The share of every fact that carried some of the score, by its number, heaviest first; all parts together."""
-        named = []
-        for part in self._scores.parts:
-            if part.evidence is not None and self._share(part) > 0:
-                found, most = part.evidence(self._row, self._answer), None if part.growth else MOST_FACTS
-                named.append((found.fact[:most], found.weight[:most].double()))
-        if not named:
-            return {}
-        fact, weight = (torch.cat(column) for column in zip(*named, strict=True))
-        fact, place = torch.unique(fact, return_inverse=True)
-        share = segment_sum(weight, place, len(fact)) / self._total
-        order = torch.argsort(share, descending=True, stable=True)
-        return dict(zip(fact[order].tolist(), share[order].tolist(), strict=True))
+        return fact_shares(self._scores, self._row, self._answer) if self.reached else {}
 
     @cached_property
     def evidence(self) -> tuple[Fact, ...]:

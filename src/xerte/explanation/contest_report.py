@@ -22,6 +22,7 @@ class Rival:
         first: percent of the answers still ranked first.
         difference: how much more the score fell with the evidence hidden.
         interval: of that, questions being resampled.
+        same: percent of the questions where it hides just what the evidence names: nobody can win there.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Rival:
     first: tuple[float, ...]
     difference: tuple[float, ...]
     interval: tuple[Interval, ...]
+    same: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ def rivals_of(contests: Sequence[Contest], ks: Sequence[int]) -> tuple[Rival, ..
                 first=_listed(100.0 * (theirs[..., 1] == 1).mean(0)),
                 difference=_listed(apart.mean(0)),
                 interval=tuple(Interval.of(resampled[:, at], LEVEL) for at in range(len(ks))),
+                same=_listed(100.0 * np.array([contest.same[name] for contest in contests]).mean(0)),
             )
         )
     return tuple(found)

@@ -1,17 +1,22 @@
-"""Control facts: what a question's graph holds that is like its evidence in all but the attention it carried."""
+"""Control facts: what was read beside the evidence and is like it in all but what it carried."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 
+from xerte.data.facts import Facts
+from xerte.forecaster import Queries
+from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 
 _FAR = 1 << 30
+_NEAR = 40
+"""Without a graph controls are looked for among so many facts before and after the evidence, in the same past."""
 
 
 class Place(NamedTuple):
-    """Where a question's graph holds a fact.
+    """Where a fact was read.
 
     Attributes:
         fact: its number.
@@ -47,11 +52,36 @@ def places(graph: InferenceGraph) -> list[dict[int, Place]]:
     return [{fact: place for fact, (place, _) in here.items()} for here in found]
 
 
+def around(
+    history: TemporalIndex, facts: Facts, query: Queries, answer: int, chosen: Sequence[int]
+) -> dict[int, Place]:
+    """Where a model without a graph reads its evidence, and what lies beside it in the same entity's past.
+
+    A fact that names the question's entity was read from its past, at one hop; any other at two, from the past of
+    whoever it names beside the answer.
+    """
+    asked, found = int(query.subject), dict[int, Place]()
+    for fact in chosen:
+        ends, time = (int(facts.subject[fact]), int(facts.object[fact])), int(facts.time[fact])
+        hop, reader = (1, asked) if asked in ends else (2, ends[0] if ends[0] != answer else ends[1])
+        entity = torch.full_like(query.subject, reader)
+        start, stop = (int(end) for end in history.prior(entity, query.known_before))
+        here = int(history.prior(entity, torch.full_like(query.subject, time))[1])
+        beside = torch.arange(max(start, here - _NEAR), min(stop, here + _NEAR), device=query.subject.device)
+        edges = history.edges(beside)
+        others = zip(edges.fact.tolist(), edges.object.tolist(), edges.time.tolist(), strict=True)
+        for other, object, moment in others:
+            if hop == 1 or object != asked:
+                found.setdefault(other, Place(other, hop, reader, moment))
+        found[fact] = Place(fact, hop, reader, time)
+    return found
+
+
 def matched(chosen: Sequence[int], pool: dict[int, Place]) -> list[Place | None]:
-    """For every chosen fact in turn, the fact of the same graph that is most like it and was not chosen or taken yet.
+    """For every chosen fact in turn, the fact of the pool that is most like it and was not chosen or taken yet.
 
     Of the same hop, without exception; read from the past of the same entity where there is such a one; then nearest
-    in time, the later and lower-numbered first. None where the graph holds no more facts of that hop.
+    in time, the later and lower-numbered first. None where the pool holds no more facts of that hop.
     """
     free = {fact: place for fact, place in pool.items() if fact not in set(chosen)}
     found: list[Place | None] = []

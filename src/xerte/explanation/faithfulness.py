@@ -1,7 +1,7 @@
 """Is it true? What becomes of an answer when its evidence is hidden from the history, or when nothing else is left.
 
 For a question whose answer was ranked first, with its evidence f_1, f_2, … (heaviest first) and for every f_i a control
-c_i of the same graph (`controls`):
+c_i that was read beside it (`controls`):
 
 * comprehensiveness at k: score and rank with f_1 … f_k hidden from the history, against c_1 … c_k hidden;
 * sufficiency at k: score and rank over a history that holds f_1 … f_k and nothing else, against c_1 … c_k.
@@ -11,7 +11,7 @@ finds instead. Nothing of the first forecast is used but the names of the facts.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -22,10 +22,11 @@ from torch import Tensor
 from xerte.data.facts import Facts
 from xerte.evaluation.filters import Filters
 from xerte.evaluation.ranks import rank
-from xerte.explanation.controls import Place, matched, places
-from xerte.explanation.rivals import GRADIENT, LEAVE_ONE_OUT, RANDOM, at_random, gradient, latest
+from xerte.explanation.attribution import fact_shares
+from xerte.explanation.controls import Place, around, matched, places
+from xerte.explanation.rivals import GRADIENT, LEAVE_ONE_OUT, RANDOM, at_random, latest, steepest
+from xerte.explanation.statements import Statements
 from xerte.forecaster import Forecaster, Queries, Scores, ask
-from xerte.graph.evidence import Evidence, evidence
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.types import FilterType, TieType
@@ -68,9 +69,9 @@ class Case:
         standing: of the answer.
         facts: its evidence, heaviest first.
         shares: of the answer's score.
-        pool: where the graph holds which fact; empty unless asked for.
+        pool: where which fact was read, to choose controls from; empty unless asked for and the answer is first.
         rivals: the facts that others would name, by who they are; likewise.
-        entities: everybody in the graph; likewise.
+        entities: everybody who was looked at; likewise.
     """
 
     query: Queries
@@ -78,7 +79,7 @@ class Case:
     standing: Standing
     facts: tuple[int, ...]
     shares: tuple[float, ...]
-    pool: dict[int, Place]
+    pool: dict[int, Place] = field(default_factory=dict)
     rivals: dict[str, tuple[int, ...]] = field(default_factory=dict)
     entities: frozenset[int] = frozenset()
 
@@ -115,17 +116,19 @@ class Contest:
     Attributes:
         before: over the whole history.
         hidden: [k, 2] by who chose, score and rank.
+        same: [k] by who chose; whether that is what the evidence names.
     """
 
     before: Standing
     hidden: dict[str, Floats]
+    same: dict[str, tuple[bool, ...]]
 
 
 class Examiner:
     """Asks a forecaster again over changed histories.
 
     Args:
-        forecaster: must leave a graph behind.
+        forecaster: must name facts.
         history: of all facts.
         facts: the same in rows.
         filters: the other right answers, which do not count against the one asked for.
@@ -133,47 +136,69 @@ class Examiner:
 
     def __init__(self, forecaster: Forecaster, history: TemporalIndex, facts: Facts, filters: Filters) -> None:
         self._forecaster, self._history, self._facts, self._filters = forecaster, history, facts, filters
+        self._statements = Statements(facts)
+        self._asked: tuple[Case | None, dict[tuple[frozenset[int], bool], Standing]] = None, {}
 
-    def cases(self, queries: Queries, answer: Tensor, pools: bool = True) -> Iterator[Case]:
-        """Every question with its evidence; in batches, which change nothing."""
+    def cases(self, queries: Queries, answer: Tensor, pools: bool = True, merged: bool = True) -> Iterator[Case]:
+        """Every question with its evidence; in batches, which change nothing.
+
+        Args:
+            queries: the questions.
+            answer: of every question, the one whose evidence is wanted.
+            pools: with what to choose controls from, and with rivals.
+            merged: facts that say the same count as one.
+        """
         for start in range(0, len(queries), BATCH):
             rows = slice(start, start + BATCH)
             batch, goal = queries[rows], answer[rows]
             scores = self._ask(self._history, batch)
             standings = self._standings(scores, batch, goal)
-            graph = scores.graph
-            assert graph is not None
-            here = places(graph) if pools else [{} for _ in standings]
+            here = places(scores.graph) if pools and scores.graph is not None else None
             for row, (entity, standing) in enumerate(zip(goal.tolist(), standings, strict=True)):
-                found, query = _listed(evidence(graph, row, entity)), batch[row : row + 1]
-                rivals = self._rivals(graph, row, query, entity, found[0]) if pools else {}
-                everybody = _entities(graph, row) if pools else frozenset()
-                yield Case(query, entity, standing, *found, here[row], rivals, everybody)
+                shares = fact_shares(scores, row, entity) if standing.score > 0 else {}
+                shares = self._statements.merged(shares) if merged else shares
+                case = Case(batch[row : row + 1], entity, standing, tuple(shares), tuple(shares.values()))
+                if pools and standing.rank == 1:
+                    case = replace(
+                        case,
+                        pool=here[row] if here is not None else self._around(case),
+                        rivals=self._rivals(scores, row, case),
+                        entities=self._entities(scores, row, case),
+                    )
+                yield case
 
-    def _rivals(
-        self, graph: InferenceGraph, row: int, query: Queries, answer: int, facts: tuple[int, ...]
-    ) -> dict[str, tuple[int, ...]]:
-        most, seed = KS[-1], hash((answer, *(int(column) for column in query.columns()))) & 0xFFFFFFFF
-        return latest(self._history, query, answer, most) | {
-            RANDOM: at_random(facts, most, seed),
-            GRADIENT: gradient(graph, row, answer, most),
-        }
+    def _around(self, case: Case) -> dict[int, Place]:
+        return around(self._history, self._facts, case.query, case.answer, case.facts[: KS[-1]])
+
+    def _entities(self, scores: Scores, row: int, case: Case) -> frozenset[int]:
+        """Everybody whom a question's graph holds or looked at; without one, everybody in the evidence."""
+        if scores.graph is not None:
+            return _entities(scores.graph, row)
+        rows = np.array(case.facts, np.int64)
+        ends = (self._facts.subject[rows].tolist(), self._facts.object[rows].tolist())
+        return frozenset([case.answer, int(case.query.subject), *ends[0], *ends[1]])
+
+    def _rivals(self, scores: Scores, row: int, case: Case) -> dict[str, tuple[int, ...]]:
+        most, seed = KS[-1], hash((case.answer, *(int(column) for column in case.query.columns()))) & 0xFFFFFFFF
+        named = latest(self._history, case.query, case.answer, 2 * most)
+        named[GRADIENT] = steepest(scores, row, case.answer, 2 * most)
+        found = {name: self._statements.distinct(facts)[:most] for name, facts in named.items()}
+        return found | {RANDOM: at_random(case.facts, most, seed)}
 
     def contest(self, case: Case, ks: Sequence[int] = KS) -> "Contest":
-        """Hides what the evidence and each of its rivals name, for every k."""
+        """Hides what the evidence and each of its rivals name, for every k; of all as many as the evidence has."""
         alone = {fact: case.standing.score - self.changed(case, [fact]).score for fact in case.facts[:LEFT_OUT]}
         order = sorted(alone, key=lambda fact: -alone[fact])
         named = {EVIDENCE: case.facts} | case.rivals | {LEAVE_ONE_OUT: (*order, *case.facts[LEFT_OUT:])}
-        known: dict[frozenset[int], Floats] = {}
 
         def hidden(facts: tuple[int, ...]) -> Floats:
-            key = frozenset(facts)
-            if key not in known:
-                known[key] = np.array(astuple(self.changed(case, facts)))
-            return known[key]
+            return np.array(astuple(self.changed(case, facts)))
 
+        sizes = [min(k, len(case.facts)) for k in ks]
         return Contest(
-            case.standing, {name: np.stack([hidden(facts[:k]) for k in ks]) for name, facts in named.items()}
+            case.standing,
+            {name: np.stack([hidden(facts[:size]) for size in sizes]) for name, facts in named.items()},
+            {name: tuple({*facts[:size]} == {*case.facts[:size]} for size in sizes) for name, facts in named.items()},
         )
 
     def best(self, queries: Queries, history: TemporalIndex | None = None) -> list[int | None]:
@@ -207,7 +232,8 @@ class Examiner:
     def trial(self, case: Case, ks: Sequence[int] = KS) -> Trial:
         """Hides the evidence, keeps only the evidence, and does the same to the controls, for every k."""
         chosen = case.facts[: max(ks)]
-        controls = matched(chosen, case.pool)
+        told = set(self._statements.whole(chosen)) - set(chosen)
+        controls = matched(chosen, {fact: place for fact, place in case.pool.items() if fact not in told})
         pairs = [(case.pool[fact], control) for fact, control in zip(chosen, controls, strict=True) if control]
         instead = [control.fact for control in controls if control is not None]
         first_missing = next((i for i, control in enumerate(controls) if control is None), len(chosen))
@@ -215,12 +241,12 @@ class Examiner:
         nothing = np.full(2, np.nan)
 
         def asked(facts: Sequence[int], keep: bool) -> Floats:
-            # A k beyond the last fact, or beyond the last pair, asks nothing new.
-            done: dict[tuple[int, ...], Floats] = {}
-            for k, pair in zip(ks, paired, strict=True):
-                if pair and tuple(facts[:k]) not in done:
-                    done[tuple(facts[:k])] = np.array(astuple(self.changed(case, facts[:k], keep)))
-            return np.stack([done[tuple(facts[:k])] if pair else nothing for k, pair in zip(ks, paired, strict=True)])
+            return np.stack(
+                [
+                    np.array(astuple(self.changed(case, facts[:k], keep))) if pair else nothing
+                    for k, pair in zip(ks, paired, strict=True)
+                ]
+            )
 
         return Trial(
             relation=int(case.query.relation),
@@ -235,13 +261,18 @@ class Examiner:
         )
 
     def changed(self, case: Case, facts: Sequence[int], keep: bool = False) -> Standing:
-        """How the answer stands with these facts hidden, or with all others hidden."""
-        history = self._changed_history(facts, keep)
-        goal = torch.tensor([case.answer], device=case.query.subject.device)
-        return self._standings(self._ask(history, case.query), case.query, goal)[0]
+        """How the answer stands with these facts hidden, or with all others hidden; the same is asked once."""
+        if self._asked[0] is not case:
+            self._asked = case, {}
+        known, key = self._asked[1], (frozenset(facts), keep)
+        if key not in known:
+            history = self._changed_history(facts, keep)
+            goal = torch.tensor([case.answer], device=case.query.subject.device)
+            known[key] = self._standings(self._ask(history, case.query), case.query, goal)[0]
+        return known[key]
 
     def _changed_history(self, facts: Sequence[int], keep: bool) -> TemporalIndex:
-        rows, index = self._facts[np.array(facts, np.int64)], self._history
+        rows, index = self._facts[np.array(self._statements.whole(facts), np.int64)], self._history
         if keep:
             return TemporalIndex.build(rows, index.num_entities, index.num_relations, index.device)
         return index.with_facts(hidden=rows)
@@ -255,10 +286,6 @@ class Examiner:
         value = torch.where(scores.reached.gather(1, goal), scores.scores.gather(1, goal), 0)[:, 0]
         columns = value.double().tolist(), ranks.of(TieType.MEAN).tolist()
         return [Standing(*pair) for pair in zip(*columns, strict=True)]
-
-
-def _listed(found: Evidence) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    return tuple(found.fact.tolist()), tuple(found.weight.tolist())
 
 
 def _entities(graph: InferenceGraph, query: int) -> frozenset[int]:

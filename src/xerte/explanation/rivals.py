@@ -8,14 +8,18 @@ With a_v the attention after the last step and α an edge's attention, all weigh
 
     ∂ log a(answer) / ∂ log α_uv = share of the answer's score through (u, v) − share of all attention through (u, v),
 
-so that the gradient times the input is the share of evidence minus what any answer would have it for.
+so that the gradient times the input is the share of evidence minus what any answer would have it for. Of a sum of
+parts, score ∝ factor · sum^β over all candidates, the same holds for the weight of a fact, the factor being held:
+
+    ∂ log score(answer) / ∂ log w_f = β (share of f in the answer's sum − Σ_o score(o) · share of f in o's sum).
 """
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from xerte.forecaster import Queries
+from xerte.explanation.attribution import fact_shares
+from xerte.forecaster import Queries, Scores
 from xerte.graph.evidence import edge_shares, origins
 from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
@@ -25,6 +29,8 @@ BETWEEN, SUBJECT, RANDOM = "latest between the two", "latest of the subject", "r
 GRADIENT, LEAVE_ONE_OUT = "gradient", "leave one out"
 CONTROLS = (BETWEEN, SUBJECT, RANDOM)
 ATTRIBUTIONS = (GRADIENT, LEAVE_ONE_OUT)
+CANDIDATES = 10
+"""So many of the likeliest are looked at for the gradient of a sum of parts."""
 
 
 def latest(history: TemporalIndex, query: Queries, answer: int, most: int) -> dict[str, tuple[int, ...]]:
@@ -56,6 +62,21 @@ def gradient(graph: InferenceGraph, query: int, answer: int, most: int) -> tuple
     facts, slope = slopes(graph, query, answer)
     order = torch.argsort(slope, descending=True, stable=True)[:most]
     return tuple(facts[order][slope[order] > 0].tolist())
+
+
+def steepest(scores: Scores, row: int, answer: int, most: int) -> tuple[int, ...]:
+    """The same of any model that names facts; of a sum of parts over the likeliest candidates."""
+    if scores.graph is not None:
+        return gradient(scores.graph, row, answer, most)
+    value = scores.scores[row].double().masked_fill(~scores.reached[row], 0)
+    chance, likely = torch.topk(value / value.sum(), min(CANDIDATES, len(value)))
+    slope = fact_shares(scores, row, answer)
+    for part, candidate in zip(chance.tolist(), likely.tolist(), strict=True):
+        for fact, share in fact_shares(scores, row, candidate).items():
+            if fact in slope:
+                slope[fact] -= part * share
+    order = sorted(slope, key=lambda fact: -slope[fact])[:most]
+    return tuple(fact for fact in order if slope[fact] > 0)
 
 
 def _all_shares(graph: InferenceGraph, query: int) -> list[Tensor]:

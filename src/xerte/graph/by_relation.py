@@ -8,6 +8,7 @@ from torch import Tensor
 
 from xerte.graph.index import Edges, TemporalIndex
 from xerte.graph.tail import TailIndex
+from xerte.segment import expand
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class FactsByRelation:
     def of(history: TemporalIndex) -> "FactsByRelation":
         """Sorted once per history: an index never changes, so what is read off it is kept as long as it lives."""
         known = _sorted.get(history)
-        if known is None and isinstance(history, TailIndex) and not history.num_hidden:
-            known = FactsByRelation.of(history.under)._with(*history.added_edges())
+        if known is None and isinstance(history, TailIndex):
+            known = FactsByRelation.of(history.under)._without(*history.hidden_edges())._with(*history.added_edges())
         if known is None:
             subject, edges = history.all_edges()
             first, last = (int(edges.time.min()), int(edges.time.max())) if len(edges.time) else (0, 0)
@@ -45,10 +46,24 @@ class FactsByRelation:
         _sorted[history] = known
         return known
 
+    def _without(self, subject: Tensor, edges: Edges) -> "FactsByRelation":
+        """All but these, which are among them: of equal ones any."""
+        if not len(subject):
+            return self
+        key = edges.relation * self.span + edges.time - self.first
+        gone, loops = _places(self.key, key, self.object, edges.object), key[subject == edges.object]
+        kept = torch.ones_like(self.key, dtype=torch.bool).index_fill_(0, gone, False)
+        loop_kept = torch.ones_like(self.loop_key, dtype=torch.bool)
+        loop_kept.index_fill_(0, _places(self.loop_key, loops, self.loop_key, loops), False)
+        columns = self.key[kept], self.object[kept], self.time[kept]
+        return FactsByRelation(*columns, self.loop_key[loop_kept], self.span, self.first)
+
     def _with(self, subject: Tensor, edges: Edges) -> "FactsByRelation | None":
         """These facts and more, each behind those with its relation and time; None: their times have no room here."""
+        if not len(subject):
+            return self
         age = edges.time - self.first
-        if len(age) and (int(age.min()) < 0 or int(age.max()) >= self.span - 1):
+        if int(age.min()) < 0 or int(age.max()) >= self.span - 1:
             return None
         key, order = torch.sort(edges.relation * self.span + age, stable=True)
         loop = key[(subject == edges.object)[order]]
@@ -94,6 +109,17 @@ class FactsByRelation:
             torch.searchsorted(self.loop_key, key) for key in (relation * self.span, self.key_of(relation, time))
         )
         return stop > start
+
+
+def _places(keys: Tensor, key: Tensor, values: Tensor, value: Tensor) -> Tensor:
+    """For every (key, value) another place with that key, in ascending `keys`, and that value."""
+    pair, count = torch.unique(torch.stack([key, value]), dim=1, return_counts=True)
+    pair = pair.contiguous()
+    row, place = expand(torch.searchsorted(keys, pair[0]), torch.searchsorted(keys, pair[0], right=True))
+    same = values.index_select(0, place) == pair[1].index_select(0, row)
+    row, place = row[same], place[same]
+    before = torch.arange(len(row), device=row.device) - torch.searchsorted(row, row)
+    return place[before < count.index_select(0, row)]
 
 
 _sorted: WeakKeyDictionary[TemporalIndex, FactsByRelation] = WeakKeyDictionary()

@@ -105,6 +105,12 @@ class TailIndex(TemporalIndex):
         """The added edges with their subjects, in the order of positions."""
         return self._entity.number, Edges(*self._columns)
 
+    def hidden_edges(self) -> tuple[Tensor, Edges]:
+        """The edges of the index below that are hidden, with their subjects."""
+        position = tensor(self._hidden[0], self.device)
+        subject = torch.searchsorted(self.under.segment_start, position, right=True) - 1
+        return subject, self.under.edges(position)
+
     @property
     def device(self) -> torch.device:
         """Where the columns live."""
