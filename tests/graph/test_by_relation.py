@@ -38,7 +38,7 @@ def test_a_tail_counts_like_an_index_built_anew(base: Facts, added: Facts, more:
 @settings(max_examples=60, deadline=None)
 def test_hidden_facts_are_not_counted(base: Facts, added: Facts, data: st.DataObject) -> None:
     index = TailIndex.over(TemporalIndex.build(base, ENTITIES, RELATIONS), added)
-    every = [tuple(int(column[row]) for column in index.facts().columns()) for row in range(index.num_facts)]
+    every = list(zip(*(column.tolist() for column in index.facts().columns()), strict=True))
     hidden = data.draw(st.sets(st.sampled_from(every))) if every else set()
     left = Facts.of([fact for fact in every if fact not in hidden])
     supposed = index.with_facts(hidden=Facts.of(sorted(hidden)))
