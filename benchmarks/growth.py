@@ -110,7 +110,7 @@ def grow(
     command: str,
     folder: Path | None = None,
     imports: int = 1,
-    told: Callable[[str], None] | None = None,
+    on_stage: Callable[[str], None] | None = None,
 ) -> Growth:
     """Measures every stage at every size, each in a process of its own.
 
@@ -120,21 +120,21 @@ def grow(
         folder: where events, datasets and indexes go, and stay for the next run; None: a temporary folder. The
             largest size needs about 65 bytes of disk per event.
         imports: how often every size is taken in; the quickest counts.
-        told: is told what begins.
+        on_stage: a callback, called with what begins.
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="xerte-") as made:
-            return grow(sizes, command, Path(made), imports, told)
+            return grow(sizes, command, Path(made), imports, on_stage)
     folder.mkdir(parents=True, exist_ok=True)
     machine, rows, places = Machine.of(torch.device("cpu")), dict[str, dict[str, Any]](), list[Path]()
     for size in sorted(sizes):
         events, place = folder / f"events-{size}.parquet", folder / f"grown-{size}"
         if not events.exists():
-            _tell(told, f"{size:,} events: generate")
+            _tell(on_stage, f"{size:,} events: generate")
             write_events(events, size)
-        _tell(told, f"{size:,} events: import")
+        _tell(on_stage, f"{size:,} events: import")
         runs = [_stage("import", events, place) for _ in range(imports)]
-        _tell(told, f"{size:,} events: index")
+        _tell(on_stage, f"{size:,} events: index")
         taken = min(runs, key=lambda run: float(run["seconds"]))
         rows[place.name] = {
             "events": size,
@@ -143,15 +143,15 @@ def grow(
             "index": _stage("index", place),
         }
         places.append(place)
-    _tell(told, "open, ask and learn, all sizes in turns")
+    _tell(on_stage, "open, ask and learn, all sizes in turns")
     asked = _stage("ask", *places)
     found = [row | {"asked": asked["done"][name]} for name, row in rows.items()]
     return Growth(tuple(found), machine, command, imports, asked["peak_bytes"])
 
 
-def _tell(told: Callable[[str], None] | None, words: str) -> None:
-    if told is not None:
-        told(words)
+def _tell(callback: Callable[[str], None] | None, words: str) -> None:
+    if callback is not None:
+        callback(words)
 
 
 def _stage(name: str, *paths: Path) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from xerte.training.loop import Trainer
 from xerte.training.settings import TrainingSettings
 from xerte.types import Precision, Split
 
-Told = Callable[[str], None]
 _NODES = 5000
 _ROWS = 200_000
 _ASKED = 300
@@ -81,7 +80,7 @@ def run(
     device: str,
     command: str,
     quick: bool = False,
-    told: Told | None = None,
+    on_job: Callable[[str], None] | None = None,
 ) -> Record:
     """Measures every job on a dataset.
 
@@ -92,7 +91,7 @@ def run(
         device: "auto", "cpu" or "cuda".
         command: what the user typed.
         quick: leave out the full evaluation and what starts new processes.
-        told: is told the name of every job before it begins.
+        on_job: a callback, called with the name of every job before it begins.
 
     Raises:
         InputError: the model is not an xERTE or of another preset, or dataset, preset or device are not there.
@@ -104,12 +103,12 @@ def run(
         notes = [] if _duckdb() else ["no import: duckdb is not installed here"]
         timings: list[Timing] = []
         for job in _jobs(quick):
-            if told is not None:
-                told(job.__name__.removeprefix("_").replace("_", " "))
+            if on_job is not None:
+                on_job(job.__name__.removeprefix("_").replace("_", " "))
             timings.append(job(bench))
         seconds = {timing.job: timing.seconds for timing in timings}
-        if told is not None:
-            told("floor")
+        if on_job is not None:
+            on_job("floor")
         trainer, rows = _trainer(bench)
         learned = (trainer.batches.queries[rows], seconds["training step"])
         floor = floor_of(bench.net, bench.model.history, bench.queries, learned)

@@ -81,10 +81,10 @@ def stability(root: Path) -> list[Block]:
     rows = []
     for trace in _traces(root):
         same, controls = trace.details["stability"], trace.details["controls"]
-        told = [f"{same[name]:.1f}" for name in ("first", "same_best", "overlap", "shares")]
+        same_shares = [f"{same[name]:.1f}" for name in ("first", "same_best", "overlap", "shares")]
         matched = f"{controls['matched']:,} of {controls['facts']:,}"
         where = f"{100 * controls['same_entity'] / max(1, controls['matched']):.1f} %"
-        rows.append((trace.dataset, *told, matched, where, f"{controls['median_units_apart']:.0f}"))
+        rows.append((trace.dataset, *same_shares, matched, where, f"{controls['median_units_apart']:.0f}"))
     return [Table(columns.split(" | "), rows)]
 
 
@@ -104,8 +104,8 @@ def causes(root: Path) -> list[Block]:
         falls = [f"{fall:.3f}" if fall is not None else "" for fall in (group["named_fall"], group["unnamed_fall"])]
         rest = f"{group['all_found'][-1]:.1f}", f"{group['decoy_first']:.1f}", *falls
         blamed = sorted(group["blamed"].items(), key=lambda pair: -pair[1])
-        told = ", ".join(f"{kind} {share:.0f} %" for kind, share in blamed if share >= 1)
-        rows.append((name, group["questions"], *recall, goal, *rest, told))
+        kinds = ", ".join(f"{kind} {share:.0f} %" for kind, share in blamed if share >= 1)
+        rows.append((name, group["questions"], *recall, goal, *rest, kinds))
     return [Table(columns.split(" | "), rows, "lrrrrrrrrrl")]
 
 
@@ -156,8 +156,8 @@ def cause_goals(root: Path) -> list[Block]:
             if name in ("1 hop", "2 hops", "3 hops"):
                 interval, goal = group["recall_interval"][-1], HARD_GOALS.get(name)
                 met = "" if goal is None else "met" if interval["low"] >= goal else "not met"
-                told = f"{group['recall'][-1]:.1f} ({_ends(interval, '.1f')})"
-                rows.append((name, group["questions"], told, goal or "", met))
+                recall = f"{group['recall'][-1]:.1f} ({_ends(interval, '.1f')})"
+                rows.append((name, group["questions"], recall, goal or "", met))
     return [Table(columns, rows, "lrlrl")]
 
 

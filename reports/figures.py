@@ -146,8 +146,8 @@ def _update(root: Path) -> Figure | None:
 
     def panel(letter: str, metric: str, name: str) -> Panel:
         curves = [
-            Curve(label, tuple(part.middle for part in told), tuple(getattr(part, name) for part in told))
-            for label, told in parts.items()
+            Curve(label, tuple(part.middle for part in points), tuple(getattr(part, name) for part in points))
+            for label, points in parts.items()
         ]
         return Panel(f"({letter}) {metric}", "nodes in the inference graph", f"raw {metric} (%)", tuple(curves))
 
@@ -168,15 +168,15 @@ def _sampling(root: Path) -> Figure | None:
 
 
 def _bars(title: str, rows: Iterable[Row]) -> Panel | None:
-    told = [(row.label, row.ours) for row in rows]
-    curves = tuple(Curve(label, HEADINGS, ours) for label, ours in told if ours is not None)
-    return Panel(title, "", "raw (%)", curves) if len(curves) == len(told) else None
+    pairs = [(row.label, row.ours) for row in rows]
+    curves = tuple(Curve(label, HEADINGS, ours) for label, ours in pairs if ours is not None)
+    return Panel(title, "", "raw (%)", curves) if len(curves) == len(pairs) else None
 
 
 def _steps(root: Path) -> Figure | None:
-    told = [(one.steps, one.seconds, one.row.ours) for one in step_rows(root)]
-    known = [(steps, seconds, ours[0]) for steps, seconds, ours in told if seconds is not None and ours is not None]
-    if len(known) < len(told):
+    every = [(one.steps, one.seconds, one.row.ours) for one in step_rows(root)]
+    known = [(steps, seconds, ours[0]) for steps, seconds, ours in every if seconds is not None and ours is not None]
+    if len(known) < len(every):
         return None
     steps, seconds, mrr = zip(*known, strict=True)
     panels = (

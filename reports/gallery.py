@@ -63,7 +63,7 @@ class Exhibit:
         answers: (entity, score), best first.
         evidence: (share, sentence) of the best answer, heaviest first.
         happened: where the best answer is none of the truth: the first answer that is, and its evidence.
-        causes: on the world, the facts that made it happen, told.
+        causes: on the world, the facts that made it happen, in words.
         blamed: on the world, what the heaviest fact is to the event.
         stages: step by step.
     """
@@ -88,26 +88,26 @@ def write_gallery(model: Model, folder: Path) -> list[Path]:
     world, written, exhibits = world_of(model), list[Path](), list[Exhibit]()
     for name, question, event in list(_cases(model, world)):
         forecast, truth = model.forecast(*question, top=MOST), _truth(model.dataset, question)
-        told, missed = forecast.explain(), _missed(forecast, truth)
-        if not told.graph.nodes:
+        why, missed = forecast.explain(), _missed(forecast, truth)
+        if not why.graph.nodes:
             raise InputError(f"{model.name} leaves no inference graph to draw: name a trained xERTE model")
         folder.mkdir(parents=True, exist_ok=True)
-        for picture, drawn in ((folder / f"{name}.svg", told), (folder / f"{name}-happened.svg", missed)):
+        for picture, drawn in ((folder / f"{name}.svg", why), (folder / f"{name}-happened.svg", missed)):
             if drawn is not None:
                 drawn.to_svg(picture)
                 written.append(picture)
-        causes, blamed = _causes(told, model.dataset, world, event)
+        causes, blamed = _causes(why, model.dataset, world, event)
         exhibits.append(
             Exhibit(
                 name=name,
                 question=question,
                 truth=truth,
-                answers=tuple((answer.entity, round(answer.score, 4)) for answer in told.answers),
-                evidence=_evidence(told),
+                answers=tuple((answer.entity, round(answer.score, 4)) for answer in why.answers),
+                evidence=_evidence(why),
                 happened=None if missed is None else (str(missed.answer), _evidence(missed)),
                 causes=causes,
                 blamed=blamed,
-                stages=tuple(_stages(told)),
+                stages=tuple(_stages(why)),
             )
         )
     body: dict[str, Any] = {"format": FORMAT, "dataset": model.dataset.name, "model": model.source, "commit": commit()}
@@ -143,21 +143,21 @@ def _missed(forecast: Forecast, truth: tuple[str, ...]) -> Explanation | None:
     return forecast.explain(right[0]) if right and right[0] != forecast.answers[0].entity else None
 
 
-def _evidence(told: Explanation) -> Evidence:
-    return tuple((round(fact.share, 4), fact.sentence) for fact in told.evidence[:MOST])
+def _evidence(why: Explanation) -> Evidence:
+    return tuple((round(fact.share, 4), fact.sentence) for fact in why.evidence[:MOST])
 
 
-def _causes(told: Explanation, data: Dataset, world: World | None, event: int | None) -> tuple[tuple[str, ...], str]:
-    """On the world, what made it happen, told, and what the heaviest fact is to the event."""
+def _causes(why: Explanation, data: Dataset, world: World | None, event: int | None) -> tuple[tuple[str, ...], str]:
+    """On the world, what made it happen, in words, and what the heaviest fact is to the event."""
     if world is None or event is None:
         return (), ""
-    first = told.evidence[0]
+    first = why.evidence[0]
     blamed = Coroner(world).blamed(event, _row(data, (first.subject, first.relation, first.object, first.time)))
     return tuple(_told(data, int(cause)) for cause in world.causes.of(event)), str(blamed)
 
 
-def _stages(told: Explanation) -> Iterator[Stage]:
-    graph = told.whole_graph
+def _stages(why: Explanation) -> Iterator[Stage]:
+    graph = why.whole_graph
     for step in range(len(graph.nodes[0].attention)):
         edges = [edge for edge in graph.edges if edge.step == step]
         there = [node for node in graph.nodes if node.kept and node.step <= step]

@@ -45,7 +45,7 @@ def missed(root: Path) -> list[Block]:
 
 def not_run(root: Path) -> list[Block]:
     """The trainings that no trace tells of yet, dataset by dataset, in a sentence."""
-    told, every = [], experiments(root)
+    missing, every = [], experiments(root)
     for dataset in DATASETS:
         mine = [one for one in every if one.dataset == dataset]
         names = [one.name for one in mine if not one.seeds]
@@ -54,8 +54,8 @@ def not_run(root: Path) -> list[Block]:
         single = [name for name in names if name.startswith(f"{TEXT}-")]
         listed = [f"`{name}`" for name in names if name not in single]
         listed += [f"{len(single)} with one setting of `{TEXT}`"] * bool(single)
-        told.append(f"{'all' if len(names) == len(mine) else ', '.join(listed)} on {dataset}")
-    return [f"Trainings that are not run yet: {'; '.join(told)}." if told else "Every training has been run."]
+        missing.append(f"{'all' if len(names) == len(mine) else ', '.join(listed)} on {dataset}")
+    return [f"Trainings that are not run yet: {'; '.join(missing)}." if missing else "Every training has been run."]
 
 
 def text(root: Path) -> list[Block]:

@@ -156,14 +156,14 @@ def _miss_rows(one: Published, cells: Mapping[Cell, float]) -> Iterator[tuple[ob
     for cell, gap in cells.items():
         why = (one.misses or {}).get(cell, UNEXPLAINED)
         grouped.setdefault((cell.seed, why), {})[cell] = gap
-    told = set[str]()
+    given = set[str]()
     for (seed, why), inside in grouped.items():
         by_filter: dict[str, list[str]] = {}
         for cell, gap in inside.items():
             by_filter.setdefault(cell.how, []).append(f"{HEADINGS[METRICS.index(cell.metric)]} {gap:+.2f}")
         amounts = "; ".join(f"{how}: {', '.join(gaps)}" for how, gaps in by_filter.items())
-        yield one.dataset, one.name, seed, amounts, "the same" if why in told else why
-        told.add(why)
+        yield one.dataset, one.name, seed, amounts, "the same" if why in given else why
+        given.add(why)
 
 
 def _misses(one: Published, tables: Sequence[Mapping[str, Any]]) -> dict[Cell, str]:

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import xerte
 from xerte.api import live
 from xerte.api.imports import import_events
+from xerte.cli import app
+from xerte.data import catalog, store
 from xerte.errors import DatasetError, InputError
 
 ROWS = "subject,relation,object,time\n" + "".join(
@@ -158,3 +161,16 @@ def test_nothing_is_appended_to_what_is_not_there_or_not_yours(tmp_path: Path) -
         live.append("world", [lines(tmp_path / "b.jsonl", NEW)])
     with pytest.raises((InputError, DatasetError)):
         live.append("nobody", [lines(tmp_path / "b.jsonl", NEW)])
+
+
+def test_the_first_compaction_upgrades_a_dataset_and_says_so(mine: str) -> None:
+    folder = catalog.find(mine)
+    assert store.describe(folder)["version"] == 1
+    live.append_events(mine, [NEW])
+    first = CliRunner().invoke(app, ["data", "compact", mine])
+    assert "mine is now in version 2 of the dataset format" in first.stdout
+    assert store.describe(folder)["version"] == 2
+    assert len(xerte.load(mine).facts) == 61
+    live.append_events(mine, [NEW | {"id": "2"}])
+    again = CliRunner().invoke(app, ["data", "compact", mine, "--json"])
+    assert json.loads(again.stdout) == {"name": mine, "added": 1, "removed": 0, "upgraded": False}

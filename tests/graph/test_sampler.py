@@ -201,3 +201,8 @@ def test_a_few_nodes_race_in_numpy_as_many_do_in_torch(strategy: Sampling, size:
     grown = TemporalIndex.build(facts[:-900], 23, 5).with_facts(facts[-900:])
     few = nodes.rows(torch.arange(61))
     assert torch.equal(race_numpy.first(race, grown, few).sort(dim=1).values, expected[:61].sort(dim=1).values)
+
+
+def test_a_strategy_without_weights_is_refused() -> None:
+    with pytest.raises(ValueError, match="last sampling has no weights"):
+        WeightsOf(Sampling.LAST, 1.0)

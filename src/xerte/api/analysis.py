@@ -15,7 +15,8 @@ from xerte.explanation.verdict import percent
 from xerte.forecaster import Queries, Scores, ask
 
 if TYPE_CHECKING:
-    from xerte.api.explain import Case, Explanation
+    from xerte.api.explain import Explanation
+    from xerte.api.explainer import Case
 
 POOL = 12
 """Sets of up to three facts are looked for among so many of the heaviest: all that can be asked within seconds."""
@@ -147,12 +148,12 @@ class Steadiness:
     @property
     def sentence(self) -> str:
         """How steady answer and first reason are."""
-        told = f"With {self.seeds} other samples of the past, the answer keeps its place in {self.same_rank}"
+        line = f"With {self.seeds} other samples of the past, the answer keeps its place in {self.same_rank}"
         if not self.shares:
-            return f"{told}."
+            return f"{line}."
         least, most = (percent(share) for share in self.shares[0][1:])
         carried = f"{least} each time" if least == most else f"between {least} and {most}"
-        return f"{told}; its first reason carries {carried}."
+        return f"{line}; its first reason carries {carried}."
 
 
 def smallest_change(why: "Explanation", instead: str | None = None) -> Change:
@@ -241,8 +242,8 @@ def steadiness(why: "Explanation", seeds: int = 5) -> Steadiness | None:
         same += again.attribution.rank == why.rank
         found.append({_pattern(one.reason): one.reason.share for one in again.bundles()} if again.reached else {})
     shares = [[one.get(_pattern(reason), 0.0) for one in found] for reason in why.reasons]
-    told = tuple((reason, min(some), max(some)) for reason, some in zip(why.reasons, shares, strict=True))
-    return Steadiness(seeds, same, told)
+    ranges = tuple((reason, min(some), max(some)) for reason, some in zip(why.reasons, shares, strict=True))
+    return Steadiness(seeds, same, ranges)
 
 
 def _other_samples(case: "Case", forecaster: Seeded, seeds: int) -> Iterator[Scores]:

@@ -38,7 +38,7 @@ class Asker:
 
     Args:
         dataset: what is asked about.
-        model: what the user wants to answer; told in a note where it cannot yet.
+        model: the model the user asked for; a note says so where it cannot answer.
     """
 
     def __init__(self, dataset: Dataset, model: str | None = None) -> None:
@@ -259,7 +259,7 @@ class Asker:
     def _warnings(self, known: Known, time: int, end: int, horizon: float) -> list[str]:
         calendar, unit, notes = self.dataset.calendar, self.dataset.calendar.unit, []
         if self._wanted not in (None, MODEL):
-            notes.append(f"{self._wanted} tells who is likelier than whom; how likely is told by rates of past events")
+            notes.append(f"{self._wanted} ranks candidates; probabilities come from the rates of past events")
         if not known.size:
             notes.append(f"nothing is known before {calendar.format(time)}: every answer is a guess")
         if time > end:

@@ -13,7 +13,8 @@ from xerte.errors import InputError
 
 if TYPE_CHECKING:
     from xerte.api import schemas
-    from xerte.api.explain import Explainer, Explanation
+    from xerte.api.explain import Explanation
+    from xerte.api.explainer import Explainer
     from xerte.api.whatif import Change
 
 UNKNOWN = "?"

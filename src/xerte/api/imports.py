@@ -134,18 +134,18 @@ def read_dataset(
         dataset = split_by_date(log, name, valid_from, test_from)
     else:
         dataset = split_by_fraction(log, name, fractions or FRACTIONS)
-    told, report = [], log.report
+    more, report = [], log.report
     if chains:
         absent = [alias for alias in chains if alias not in dataset.entities]
         dataset = compact(merge(dataset, chains))
         report = replace(report, findings=tuple(_still_alike(report.findings, dataset)))
         merged = len(dataset.entities.aliases)
         text = f"{counted(merged, 'alias was', 'aliases were')} merged, which can be undone"
-        told = [Finding("aliases", merged, text)] if merged else []
+        more = [Finding("aliases", merged, text)] if merged else []
         if absent:
             text = f"{counted(len(absent), 'alias is', 'aliases are')} in no row, like {absent[0]!r}"
-            told.append(Finding("unknown aliases", len(absent), text))
-    return dataset, report, told
+            more.append(Finding("unknown aliases", len(absent), text))
+    return dataset, report, more
 
 
 def _still_alike(findings: Sequence[Finding], merged: Dataset) -> list[Finding]:
@@ -155,11 +155,11 @@ def _still_alike(findings: Sequence[Finding], merged: Dataset) -> list[Finding]:
     ]
 
 
-def _kept(dataset: Dataset, report: "ReadReport | None", told: Sequence[Finding], may_replace: bool) -> Imported:
+def _kept(dataset: Dataset, report: "ReadReport | None", more: Sequence[Finding], may_replace: bool) -> Imported:
     folder = catalog.add(dataset, replace=may_replace)
     dataset = store.open_dataset(folder)
     make_index(dataset)
-    found = [*(report.findings if report else ()), *told, *findings(dataset)]
+    found = [*(report.findings if report else ()), *more, *findings(dataset)]
     return Imported(dataset, folder, report.time if report else "time as whole number", report, found)
 
 

@@ -13,7 +13,7 @@ import torch
 from xerte.api.ask import Asker
 from xerte.api.asking import to_answers, to_candidates, to_names, to_queries, to_questions
 from xerte.api.datasets import load
-from xerte.api.explain import Explainer
+from xerte.api.explainer import Explainer
 from xerte.api.forecast import UNKNOWN, Asked, Forecast, Question, Time, refuse_bad_top
 from xerte.api.notes import Notes
 from xerte.api.replies import Reply, Scan

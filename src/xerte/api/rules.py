@@ -1,4 +1,4 @@
-"""What a model goes by for a relation in general: the chains of facts that spoke for right answers, told as rules."""
+"""What a model goes by for a relation in general: the chains of facts that spoke for right answers, as rules."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -193,11 +193,11 @@ def _pattern(chain: Chain, telling: Telling, asked: int, answer: int) -> str:
     if not chain.facts:
         return "nothing: the attention stays with X"
     names = dict(_letters(chain, telling, asked, answer))
-    told = []
+    clauses = []
     for fact in reversed(chain.facts):
         subject, relation, object, _ = telling.row(fact)
-        told.append(telling.teller.clause(names[subject], telling.dataset.relations[relation], names[object]))
-    return "; ".join(told)
+        clauses.append(telling.teller.clause(names[subject], telling.dataset.relations[relation], names[object]))
+    return "; ".join(clauses)
 
 
 def _letters(chain: Chain, telling: Telling, asked: int, answer: int) -> Iterator[tuple[int, str]]:

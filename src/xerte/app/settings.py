@@ -1,4 +1,4 @@
-"""What one server is told when it starts."""
+"""The settings of one server."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -14,7 +14,7 @@ class ServerSettings:
         cors: origins whose pages may call; none unless asked.
         max_body: bytes of a request.
         max_batch: questions or events in one request.
-        max_waiting: requests in the house at once; more are told to come back.
+        max_waiting: requests being served or waiting; further ones are asked to come back.
         max_per_client: the same for one client.
         timeout_s: how long a request may take.
         stop_s: how long requests under way may go on when the server stops.

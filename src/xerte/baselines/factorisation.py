@@ -25,7 +25,7 @@ Width = Annotated[int, Field(ge=1, le=WIDEST)]
 
 
 class LossFunction(StrEnum):
-    """How an answer is told from the other candidates."""
+    """How the loss separates an answer from the other candidates."""
 
     BCE = "bce"  # each candidate is true or false: binary cross-entropy, as the paper trained
     SOFTMAX = "softmax"  # one candidate is true: cross-entropy

@@ -118,7 +118,7 @@ def _recurrences(history: TemporalIndex, queries: Queries, ticks_per_unit: int) 
 
 
 def _about(history: TemporalIndex, query: Queries, candidate: int) -> Edges:
-    """The earlier facts of a question's relation about a candidate, whoever the subject, told from its side."""
+    """The earlier facts of a question's relation about a candidate, whoever the subject, seen from the candidate."""
     entity = torch.full_like(query.subject, candidate)
     _, rank = expand(*history.prior_of_relation(entity, opposite(query.relation), query.known_before))
     return history.edges(history.by_relation(rank))

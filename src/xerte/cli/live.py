@@ -107,9 +107,11 @@ def compact(name: Name, as_json: AsJson = False) -> None:
     with busy(f"compacting {name}"):
         done = live.compact(name)
     if as_json:
-        print_json({"name": name, "added": done.added, "removed": done.removed})
+        print_json({"name": name, "added": done.added, "removed": done.removed, "upgraded": done.upgraded})
     else:
         print_text(f"{counted(done.added)} moved into the columns of {name}, {counted(done.removed)} removed")
+        if done.upgraded:
+            print_text(f"{name} is now in version 2 of the dataset format, which programs for version 1 cannot open")
 
 
 def backup(

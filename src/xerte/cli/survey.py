@@ -24,7 +24,7 @@ KeyFile = Annotated[Path, typer.Option("--key", help="The survey with its soluti
 Population = Annotated[
     Path | None, typer.Option(help="A TOML file of what respondents are asked about themselves (default: the paper's).")
 ]
-Templates = Annotated[Path | None, typer.Option(help="A TOML file that says how relations are told.")]
+Templates = Annotated[Path | None, typer.Option(help="A TOML file that says how relations are worded.")]
 Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
 
 

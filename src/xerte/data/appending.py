@@ -73,7 +73,7 @@ class Appender:
         store: the log.
         calendar: what times mean.
         entities, relations: the names of the base.
-        last_time: the latest fact's time, from which a time is told to be far ahead.
+        last_time: the latest fact's time; a time far behind it is refused as a slip.
         future: also take times more than a year ahead.
     """
 
@@ -219,8 +219,8 @@ class Appender:
         subject, relation, object, time = version.fact
         entity, verb = self._names["entity"], self._names["relation"]
         words = (entity.name(subject), verb.name(relation), entity.name(object), self._calendar.format(time))
-        told = ", ".join(f"{key} {text[:60]!r}" for key, text in version.extras.items())
-        return f"({', '.join(words)})" + f" with {told}" * bool(told)
+        extras = ", ".join(f"{key} {text[:60]!r}" for key, text in version.extras.items())
+        return f"({', '.join(words)})" + f" with {extras}" * bool(extras)
 
 
 _WORDS = {Kind.CORRECTION: "correct", Kind.RETRACTION: "retract"}

@@ -77,8 +77,8 @@ def restore(file: Path, folder: Path, *, replace: bool = False) -> None:
             if FILE in members:
                 archive.extract(members[FILE], new, filter="data")
                 fsync(new / FILE)
-                told = archive.extractfile(members[_SUM])
-                if told is None or told.read(100).decode() != file_sha256(new / FILE):
+                sealed = archive.extractfile(members[_SUM])
+                if sealed is None or sealed.read(100).decode() != file_sha256(new / FILE):
                     raise InputError(f"{file} is damaged: {FILE} is not what was backed up")
             kept = store.verify(new).kept
             if kept is not None and kept.live is not None:

@@ -33,10 +33,16 @@ _FIRST_LAYOUT = (
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction did: how many facts it moved into the columns, and how many it removed from them."""
+    """What a compaction did.
+
+    Attributes:
+        added, removed: how many facts it moved into the columns, and how many it removed from them.
+        upgraded: whether it was the first of this dataset, which is of version 2 of the format from then on.
+    """
 
     added: int
     removed: int
+    upgraded: bool = False
 
 
 def compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compacted:
@@ -80,7 +86,7 @@ def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compa
             raise DatasetError(f"{folder} was replaced while it was compacted")
         replace_manifest(folder, body)
     _sweep(folder, base)
-    return Compacted(len(live.tail.seq), len(live.tail.hidden))
+    return Compacted(len(live.tail.seq), len(live.tail.hidden), upgraded=before["version"] != store.GROWN)
 
 
 def _sweep(folder: Path, named: str | None) -> None:

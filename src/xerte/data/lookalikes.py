@@ -1,4 +1,4 @@
-"""Names that a reader takes for one another, told when events are read."""
+"""Names that a reader takes for one another: found when events are read."""
 
 import unicodedata
 from collections import defaultdict

@@ -24,7 +24,7 @@ def read_pairs(given: Pairs, folder: Path) -> list[tuple[str, str]]:
         folder: for what has to be unpacked.
 
     Raises:
-        InputError: it cannot be read, has other than two columns, or says two things of one name.
+        InputError: it cannot be read, has one column only, or says two things of one name.
     """
     if isinstance(given, Mapping):
         return [(str(one), str(other)) for one, other in given.items()]

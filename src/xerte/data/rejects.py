@@ -116,8 +116,8 @@ def _fault(
     """What is wrong with a row whose roles have these texts; `titles` names the column to blame."""
     for role in (*NAMES, "time"):
         if not texts[role].strip() and not (role == "object" and may_lack_object):
-            told = ": say what to do with a missing object" if role == "object" else ""
-            return Fault(titles[role], "", f"nothing there{told}")
+            advice = ": say what to do with a missing object" if role == "object" else ""
+            return Fault(titles[role], "", f"nothing there{advice}")
     if texts.get("ends", "").strip() and reading.read(scratch.con, texts["time"].strip()) is not None:
         if reading.read(scratch.con, texts["ends"].strip()) is not None:
             return Fault(titles["ends"], texts["ends"], f"before it begins ({texts['time']})")

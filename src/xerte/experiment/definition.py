@@ -4,7 +4,7 @@
     model = "xerte"
     preset = "paper"
     set = { sampling = "last" }         # settings that differ from the preset's; may be left out
-    wanted = [0, 1, 2]                  # the seeds `xerte experiment run` runs unless told; left out, [0]
+    wanted = [0, 1, 2]                  # the seeds `xerte experiment run` runs by default; left out, [0]
     seeds = [0]                         # those whose traces are kept and count
 
 What was published of an experiment may stand in the same file; the reports of a clone read that.

@@ -18,7 +18,7 @@ from xerte.home import home_folder
 
 
 def run_folder(dataset: Dataset, preset: str) -> Path:
-    """Where training puts a model unless told otherwise; a model that learns is looked for there by its bare name."""
+    """Where training puts a model by default; a model that learns is looked for there by its bare name."""
     return home_folder() / "runs" / f"{Path(dataset.name).name}-{Path(preset).stem}"
 
 

@@ -211,7 +211,7 @@ def _version_1(
 
     Args:
         metadata, weights: what was kept.
-        dataset: what is opened now; where its facts are not those of training, which of them are cannot be told.
+        dataset: what is opened now; where its facts are not those of training, it cannot be said which of them are.
         untrained: such a model for the dataset.
 
     Raises:

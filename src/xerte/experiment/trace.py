@@ -104,9 +104,9 @@ def commit(*also: Path) -> str:
     """
     source = Path(__file__).parent
     git = shutil.which("git")
-    told = os.environ.get("XERTE_COMMIT", "")
+    given = os.environ.get("XERTE_COMMIT", "")
     if git is None:
-        return told
+        return given
 
     def ask(*arguments: str) -> str | None:
         command = [git, "-C", str(source), *arguments]
@@ -115,5 +115,5 @@ def commit(*also: Path) -> str:
 
     head = ask("rev-parse", "HEAD")
     if not head or not ask("ls-files", "--", Path(__file__).name):
-        return told
+        return given
     return head + ("+changes" if ask("status", "--porcelain", "--", "..", *map(str, also)) else "")

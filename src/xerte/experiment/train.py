@@ -57,7 +57,7 @@ def train(
         device: "auto", "cpu", "cuda", …
         seed: of parameters, batches and sampling.
         folder: where the model goes; checkpoints are kept in `checkpoint/` inside it until training is finished.
-        on_progress, on_epoch: told how it goes.
+        on_progress, on_epoch: callbacks.
         until: asked after every step; True stops after a checkpoint.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` inside the folder.
 

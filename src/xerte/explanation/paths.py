@@ -21,7 +21,7 @@ class Hop:
 
     Attributes:
         source, target: rows of nodes; the target is earlier.
-        relation: id; a reciprocal where the fact is told from its object's side.
+        relation: id; reciprocal where the step starts at the fact's object.
         fact: number of the fact.
     """
 
@@ -107,7 +107,7 @@ def _ways_back(graph: InferenceGraph, query: int) -> tuple[_Into, dict[tuple[int
             if fact < 0:
                 loop[target, number] = brought
                 continue
-            # A fact drawn twice, or of an entity with itself and so told from both sides, is one way.
+            # A fact drawn twice, or of an entity with itself and so seen from both sides, is one way.
             _, by_step = into[target].setdefault((source, fact), (relation, {}))
             by_step[number] = by_step.get(number, 0.0) + brought
     return into, loop

@@ -51,8 +51,8 @@ def bundle(chains: Iterable[tuple[str, Chain]], telling: Telling, known: int) ->
         alone = len(chain.facts) == 1
         patterns = tuple(_pattern(rows[fact], happened, known if alone else None) for fact in chain.facts)
         bundles.setdefault((part, patterns), []).append(chain)
-    told = [_told(part, patterns, mine, telling) for (part, patterns), mine in bundles.items()]
-    return sorted(told, key=lambda one: -one.reason.share)
+    reasons = [_told(part, patterns, mine, telling) for (part, patterns), mine in bundles.items()]
+    return sorted(reasons, key=lambda one: -one.reason.share)
 
 
 def _pattern(row: Row, happened: set[Row], known: int | None) -> Pattern:
@@ -116,10 +116,10 @@ def _because(clause: str, times: int, moment: str) -> str:
 def _story(clauses: list[Clause]) -> str:
     """ "First, A met B, 3 times, last on …. Later, on …, B saw C." """
     openings = ["First", *["Then"] * (len(clauses) - 2), "Later"]
-    told = (
+    words = (
         f"{word}, {moment}, {ended(clause)}"
         if times == 1
         else f"{word}, {ended(f'{clause}, {times:,} times, last {moment}')}"
         for word, (clause, times, moment) in zip(openings, clauses, strict=True)
     )
-    return " ".join(told)
+    return " ".join(words)

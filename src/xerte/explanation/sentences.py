@@ -4,13 +4,14 @@ A template file says how a relation is told; what it does not name is told by ru
 acted stands first, whichever way a model came to it.
 """
 
-import csv
 import re
+import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from xerte.data.pairs import read_pairs
 from xerte.errors import InputError
 from xerte.explanation.inflection import base, is_adverb, past
 
@@ -60,7 +61,7 @@ class Teller:
 
     def __init__(self, own: Path | None = None, labels: Path | None = None) -> None:
         self._files = [*([read_templates(own)] if own else []), read_templates(TEMPLATES)]
-        self.labels = read_labels(labels) if labels else {}
+        self.labels = _read_labels(labels) if labels else {}
         self._known: dict[str, str] = {}
 
     def name(self, name: str) -> str:
@@ -117,26 +118,9 @@ def read_templates(path: Path) -> Mapping[str, str]:
     return templates
 
 
-def read_labels(path: Path) -> Mapping[str, str]:
-    """What names stand for: rows "name,label" of a CSV or TSV file; a first row "name,label" is its header.
-
-    Raises:
-        InputError: the file is missing, or a row does not hold a name and its label.
-    """
-    try:
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file of labels") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a file of labels: {error}") from None
-    labels: dict[str, str] = {}
-    for number, row in enumerate(csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","), 1):
-        if not row or [word.strip().lower() for word in row] in (["name", "label"], ["value", "label"]):
-            continue
-        if len(row) != 2 or not row[0].strip() or not row[1].strip():
-            raise InputError(f"{path}, line {number}: a row of labels is a name and its label, such as 2,Consult")
-        labels[row[0].strip()] = row[1].strip()
-    return labels
+def _read_labels(path: Path) -> Mapping[str, str]:
+    with tempfile.TemporaryDirectory(prefix="xerte-") as unpacked:
+        return dict(read_pairs(path, Path(unpacked)))
 
 
 def _fitting(relation: str, templates: Mapping[str, str]) -> str | None:
@@ -163,7 +147,7 @@ def by_rules(relation: str) -> str:
     words = _words(relation).replace("{", "(").replace("}", ")")
     parts = _JOINT.split(words)
     # Coordinated verbs stand first: "criticize or denounce", "return, release persons".
-    told, rest = "", ""
+    verbs, rest = "", ""
     for place in range(0, len(parts), 2):
         adverb, verb, tail = _verb(parts[place])
         if verb is None:
@@ -171,15 +155,15 @@ def by_rules(relation: str) -> str:
                 return f"{{subject}} – {_bare(relation)} – {{object}}"
             rest += "".join(parts[place - 1 :])
             break
-        told += f"{parts[place - 1] if place else ''}{rest}{adverb}{verb}"
+        verbs += f"{parts[place - 1] if place else ''}{rest}{adverb}{verb}"
         rest = tail
     first = base(words.split()[0])
     if not rest.strip():
-        return f"{{subject}} {told} {{object}}"
+        return f"{{subject}} {verbs} {{object}}"
     if rest == " by" and first is None:  # a participle: "killed by"
         return f"{{subject}} was {words} {{object}}"
     bare = rest.split()[-1] in _PREPOSITIONS or first in ("be", "have")
-    return f"{{subject}} {told}{rest} {'' if bare else 'with regard to '}{{object}}"
+    return f"{{subject}} {verbs}{rest} {'' if bare else 'with regard to '}{{object}}"
 
 
 def _bare(relation: str) -> str:
@@ -240,8 +224,8 @@ def story(clauses: Sequence[tuple[str, str]]) -> str:
     if len(clauses) == 1:
         return sentence(*clauses[0])
     openings = ["First", *["Then"] * (len(clauses) - 2), "Later"]
-    told = (f"{word}, {moment}, {ended(clause)}" for word, (clause, moment) in zip(openings, clauses, strict=True))
-    return " ".join(told)
+    parts = (f"{word}, {moment}, {ended(clause)}" for word, (clause, moment) in zip(openings, clauses, strict=True))
+    return " ".join(parts)
 
 
 def ended(clause: str) -> str:

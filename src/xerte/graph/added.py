@@ -141,7 +141,7 @@ class _Wanted:
 
 
 def _both_directions(facts: Facts) -> tuple[Places, Places, Places, Places]:
-    """Entity, time, relation and object of the edges: first as told, then reciprocal."""
+    """Entity, time, relation and object of the edges: first in their own direction, then reciprocal."""
     subject, relation, object, time = (column.astype(np.int64) for column in facts.columns())
     return (
         np.concatenate([subject, object]),

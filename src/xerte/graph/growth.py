@@ -164,8 +164,8 @@ class Growth:
         source = self._number[self.slots.rows(step.source)[query, place // width]]
         carried, position = of(step.target), of(edges.position)
         target = self._number[carried.clamp(min=0) * len(self.slots.key) + query]
-        fact, told = torch.full_like(position, -1), position >= 0
-        fact[told] = self.history.edges(position[told]).fact
+        fact, found = torch.full_like(position, -1), position >= 0
+        fact[found] = self.history.edges(position[found]).fact
         return StepEdges(
             source=source,
             target=torch.where(carried >= 0, target, -1),

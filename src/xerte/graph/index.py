@@ -21,7 +21,7 @@ class Edges:
     """Directed edges, one row each: the fact (subject, relation, object, time) read from the subject's side.
 
     Attributes:
-        relation: direction; a reciprocal where the fact is told from the other side.
+        relation: direction; reciprocal where the edge starts at the object.
         object: the prior neighbour's entity.
         time: ticks.
         fact: row of the dataset's facts; facts added later count on from there.
@@ -228,7 +228,7 @@ class TemporalIndex:
         return subject, self.edges(position)
 
     def facts(self) -> Facts:
-        """Every fact that can be seen, told in its own direction, in order of its number."""
+        """Every fact that can be seen, in its own direction, in order of its number."""
         subject, edges = self.all_edges()
         own = ~is_reciprocal(edges.relation)
         columns = (subject[own], relation_of(edges.relation[own]), edges.object[own], edges.time[own])

@@ -125,10 +125,10 @@ def _edges_of(facts: Facts, ids: Ids, first: int, last: int, wanted: npt.NDArray
     for rows in _chunks(len(facts)):
         subject, relation, object, time = (column[rows] for column in facts.columns())
         fact = ids[rows]
-        for own, other, told in ((subject, object, forward(relation)), (object, subject, reciprocal(relation))):
+        for own, other, direction in ((subject, object, forward(relation)), (object, subject, reciprocal(relation))):
             mine = (own >= first) & (own < last)
             if wanted is not None:
                 mine &= wanted[own]
             at = np.flatnonzero(mine)
-            parts.append((own.take(at), told.take(at), other.take(at), time.take(at), fact.take(at)))
+            parts.append((own.take(at), direction.take(at), other.take(at), time.take(at), fact.take(at)))
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -41,6 +41,10 @@ class Weights:
     strategy: Sampling
     scale: float
 
+    def __post_init__(self) -> None:
+        if self.strategy not in (Sampling.UNIFORM, Sampling.EXPONENTIAL, Sampling.LINEAR):
+            raise ValueError(f"{self.strategy} sampling has no weights")
+
     def of(self, edge_time: Tensor, node_time: Tensor) -> Tensor:
         """w, float64, of times that broadcast; `race_kernels` has the same formula for GPUs."""
         weight: Tensor = self._of(torch, edge_time.double(), node_time.double())

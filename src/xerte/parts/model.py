@@ -106,9 +106,9 @@ class SumOfParts(Learner):
         return Loss(each.sum() + share * self.penalty(), each.new_full((), len(each)))
 
     def _true(self, history: TemporalIndex, queries: Queries) -> Bool[Tensor, "Q E"]:
-        """Which candidates are answers, told by the facts of the time that is asked about; bool [Q, E].
+        """Which candidates are answers, by the facts of the time that is asked about; bool [Q, E].
 
-        At the last time of training facts may be valid's, which training does not read: there none is told.
+        At the last time of training facts may be valid's, which training does not read: there none is marked.
         """
         until = torch.where(queries.asked_until <= self.frame.last, queries.asked_until, queries.asked_from)
         _, start = history.prior_of_relation(queries.subject, queries.relation, queries.asked_from)

@@ -33,7 +33,7 @@ class PartsSettings(BaseModel):
     walk_last: int = Field(default=48, ge=1, description="latest facts followed from each of them")
     walk_same: int = Field(default=20, ge=0, description="and latest facts of the question's own relation")
     factor: bool = Field(default=True, description="weigh candidates by what is known of them and of the pair")
-    messages: int = Field(default=6, ge=1, le=256, description="numbers per time scale that a pair's facts are told by")
+    messages: int = Field(default=6, ge=1, le=256, description="numbers per time scale that sum up a pair's facts")
     width: int = Field(default=96, ge=1, le=4096, description="of the factor's hidden layers")
 
     @model_validator(mode="after")

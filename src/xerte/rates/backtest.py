@@ -99,23 +99,23 @@ def backtest(
             asked.asked.relation
         )
         recency = RecencyFrequency.fit(of_learned, before).probability(features)
-        told = model.probability(asked.reasons, asked.asked.relation, np.full(len(truth), units))
+        predicted = model.probability(asked.reasons, asked.asked.relation, np.full(len(truth), units))
         fold = np.repeat(np.arange(len(times)), len(truth) // max(1, len(times)))
         parts = [fold == at for at in range(len(times))]
         found[name] = Judged(
             len(truth),
             float(truth.mean()),
-            brier(told, truth),
-            log_score(told, truth),
-            skill(brier(told, truth), brier(climate, truth)),
-            *skill_interval(told, climate, truth),
-            skill(brier(told, truth), brier(recency, truth)),
-            *skill_interval(told, recency, truth),
-            calibration_error(told, truth),
-            chance_error(told),
-            reliability(told, truth),
+            brier(predicted, truth),
+            log_score(predicted, truth),
+            skill(brier(predicted, truth), brier(climate, truth)),
+            *skill_interval(predicted, climate, truth),
+            skill(brier(predicted, truth), brier(recency, truth)),
+            *skill_interval(predicted, recency, truth),
+            calibration_error(predicted, truth),
+            chance_error(predicted),
+            reliability(predicted, truth),
             {
-                time: skill(brier(told[rows], truth[rows]), brier(climate[rows], truth[rows]))
+                time: skill(brier(predicted[rows], truth[rows]), brier(climate[rows], truth[rows]))
                 for time, rows in zip(times, parts, strict=True)
             },
         )

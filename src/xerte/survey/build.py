@@ -66,8 +66,8 @@ def build(
         rounds: how many events; one more is drawn for the example.
         seed: of every draw.
         population: what respondents are asked about themselves.
-        templates: a file that says how relations are told.
-        progress: told how many rounds are found, of how many.
+        templates: a file that says how relations are worded.
+        progress: called with (rounds found, of how many).
 
     Raises:
         InputError: the model has no such evidence for enough questions.
@@ -82,17 +82,17 @@ def build(
             hint="ask for fewer rounds",
         )
     found: list[tuple[Flaws, Round]] = []
-    told: set[frozenset[str]] = set()
+    used: set[frozenset[str]] = set()
     for question, answer in _events(model.dataset, draw):
         if tried == EFFORT * wanted or sum(not any(flaws) for flaws, _ in found) == wanted:
             break
         tried += 1
-        if frozenset((question.known, answer)) in told:
+        if frozenset((question.known, answer)) in used:
             continue
         made = _round(model, question, answer, teller, templates, draw)
         if made is not None:
             refuse_untrue(model.dataset, made[1])
-            told.add(frozenset((question.known, answer)))
+            used.add(frozenset((question.known, answer)))
             found.append(made)
             if progress is not None:
                 progress(min(len(found), wanted), wanted)
@@ -186,8 +186,8 @@ def pieces(explanation: Explanation) -> list[Piece]:
     """
     share: dict[tuple[Fact, ...], float] = defaultdict(float)
     text: dict[tuple[Fact, ...], str] = {}
-    told = [(path.facts, path.share, path.sentence) for path in explanation.paths if path.facts]
-    for facts, part, words in (*told, *(((fact,), 0.0, fact.sentence) for fact in explanation.dismissed)):
+    paths = [(path.facts, path.share, path.sentence) for path in explanation.paths if path.facts]
+    for facts, part, words in (*paths, *(((fact,), 0.0, fact.sentence) for fact in explanation.dismissed)):
         made = tuple(Fact.model_validate(fact, from_attributes=True) for fact in facts)
         share[made] += part
         text.setdefault(made, words)
@@ -225,8 +225,8 @@ def _shares_fact(piece: Piece, others: Sequence[Piece]) -> bool:
 
 def _repeats(piece: Piece, others: Sequence[Piece]) -> bool:
     """Whether another piece tells the same but for the date."""
-    told = {fact.triple for fact in piece.facts}
-    return any(fact.triple in told for other in others for fact in other.facts)
+    triples = {fact.triple for fact in piece.facts}
+    return any(fact.triple in triples for other in others for fact in other.facts)
 
 
 def _flaws(subject: str, answer: str, high: Sequence[Piece], low: Sequence[Piece]) -> Flaws:

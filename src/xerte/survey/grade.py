@@ -191,8 +191,8 @@ def to_csv(key: Key, respondents: Sequence[Respondent]) -> str:
     for one in respondents:
         said = [one.answers.population.get(name) for name in names]
         for number, (answer, right) in enumerate(_marks(key, one)):
-            told = " ".join(map(str, answer)) if isinstance(answer, tuple) else answer
+            given = " ".join(map(str, answer)) if isinstance(answer, tuple) else answer
             mark = None if right is None else int(right)
-            row = (one.answers.respondent or one.path.stem, number // 3 + 1, TASKS[number % 3], told, mark, *said)
+            row = (one.answers.respondent or one.path.stem, number // 3 + 1, TASKS[number % 3], given, mark, *said)
             lines.append(cells(["" if cell is None else cell for cell in row]))
     return "".join(lines)

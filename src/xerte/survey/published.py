@@ -28,7 +28,7 @@ def published(
 
     Args:
         population: what respondents are asked about themselves.
-        templates: a file that says how relations are told.
+        templates: a file that says how relations are worded.
         opened: opens a dataset by its name.
 
     Raises:
@@ -48,12 +48,12 @@ def _round(body: Mapping[str, Any], dataset: Dataset, teller: Teller) -> Round:
     subject, relation, answer, time = body["event"]
     dated = dataset.calendar.tick is not Tick.STEP
 
-    def told(fact: Fact) -> tuple[str, str]:
+    def worded(fact: Fact) -> tuple[str, str]:
         return teller.clause(*fact.triple), when(fact.time, dated)
 
     def piece(one: Mapping[str, Any]) -> Piece:
         facts = tuple(Fact(**dict(zip(Fact.model_fields, words, strict=True))) for words in one["facts"])
-        text = story([told(fact) for fact in facts])
+        text = story([worded(fact) for fact in facts])
         return Piece(high=one["high"], facts=facts, sentence=text, discrepancy=one.get("discrepancy"))
 
     return Round(

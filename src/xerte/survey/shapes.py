@@ -38,7 +38,7 @@ class Piece(_Shape):
     Attributes:
         high: whether it contributed much to the answer's score; this is what respondents are graded by.
         facts: what happened.
-        sentence: how it is told.
+        sentence: the same in words.
         share: of the answer's score; 0 where the model saw it and let it go, None where it is not known.
         discrepancy: how the published wording differs from the facts; only in the paper's survey.
     """
@@ -122,8 +122,8 @@ class Key(_Shape):
     @property
     def id(self) -> str:
         """The survey's fingerprint: answers carry it, so that those of another survey are refused."""
-        told = [[one.event, [piece.sentence for piece in one.evidence]] for one in self.rounds]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        shown = [[one.event, [piece.sentence for piece in one.evidence]] for one in self.rounds]
+        return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
 
 
 def _whole(order: object) -> object:

@@ -80,10 +80,10 @@ def _standing(model: Model, place: int, one: Round) -> RoundStanding:
     asked = one.question
     everybody = model.dataset.num_entities
     forecast = model.forecast(asked.subject, asked.relation, asked.time, everybody, object=asked.object)
-    told = forecast.explain(one.answer)
-    share = {_names(fact): fact.share for fact in told.evidence}
+    why = forecast.explain(one.answer)
+    share = {_names(fact): fact.share for fact in why.evidence}
     contribution = dict.fromkeys(share, 0.0)
-    for edge in told.whole_graph.edges:
+    for edge in why.whole_graph.edges:
         contribution[_names(edge)] = max(edge.contribution, contribution.get(_names(edge), 0.0))
     shares = [min(share.get(_names(fact), 0.0) for fact in piece.facts) for piece in one.evidence]
     given = [min(contribution.get(_names(fact), 0.0) for fact in piece.facts) for piece in one.evidence]

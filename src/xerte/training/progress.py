@@ -1,4 +1,4 @@
-"""How far training has come: what callbacks are told and checkpoints remember."""
+"""How far training has come: what callbacks get and checkpoints keep."""
 
 from dataclasses import dataclass
 from typing import Annotated

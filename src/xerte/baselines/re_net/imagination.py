@@ -52,9 +52,9 @@ def _snapshot(model: RENet, history: TemporalIndex, time: int, size: int) -> Fac
     with torch.no_grad():
         probability, subject = _likeliest(_subjects(model, history), size)
         when = torch.full_like(subject, time)
-        # Facts are told in their own direction; the reciprocal side follows.
-        told = model.relation_logits(history, Queries.at(subject, torch.zeros_like(subject), when))[:, ::2]
-        probability, pair = _likeliest(probability[:, None] * told.softmax(1), size)
+        # Facts are imagined in their own direction; the reciprocal side follows.
+        logits = model.relation_logits(history, Queries.at(subject, torch.zeros_like(subject), when))[:, ::2]
+        probability, pair = _likeliest(probability[:, None] * logits.softmax(1), size)
         subject, relation = subject[pair // num_relations], pair % num_relations
         queries = Queries.at(subject, forward(relation), torch.full_like(subject, time))
         of_object = model.forecast(history, queries).scores.softmax(1)

@@ -23,7 +23,7 @@ class Snapshots:
         node_key: entity · 2³² + time, ascending [N].
         node_entity, node_moment: [N].
         node_edge: the edges of node n are node_edge[n] … node_edge[n + 1] - 1; [N + 1].
-        edge_relation, edge_object: as told from the node's side [M].
+        edge_relation, edge_object: as seen from the node [M].
         edge_source: the node (object, same time) at the other end [M].
         time: of every moment, ascending [T].
         by_moment: nodes ordered by moment, then entity [N].

@@ -112,8 +112,8 @@ class GlobalState(nn.Module):
         of_node, edge = snapshots.edges(node)
         turned = is_reciprocal(snapshots.edge_relation.index_select(0, edge))
         total: Tensor = state.new_zeros(())
-        for head, told in ((self.subject, ~turned), (self.object, turned)):
-            count = segment_sum(told.to(state.dtype), of_node, len(node))
+        for head, mine in ((self.subject, ~turned), (self.object, turned)):
+            count = segment_sum(mine.to(state.dtype), of_node, len(node))
             share = count / segment_sum(count, row, len(moment)).index_select(0, row)
             cell = row * snapshots.num_entities + snapshots.node_entity.index_select(0, node)
             likelihood = head(state).log_softmax(1).view(-1).index_select(0, cell)
