@@ -190,5 +190,5 @@ def test_a_bad_table_of_labels_is_refused_with_its_line(tmp_path: Path, text: st
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(InputError, match=where):
         Teller(labels=tmp_path / "labels.csv")
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="does not exist"):
         Teller(labels=tmp_path / "none.csv")

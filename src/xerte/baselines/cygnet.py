@@ -32,7 +32,7 @@ class CyGNetSettings(BaseModel):
 
 
 @dataclass(frozen=True)
-class FirstTimes:
+class _FirstTimes:
     """When every pair (s, r) of a history first had each of its objects; pairs ascending, one row per object.
 
     A pair has far fewer objects than facts, so that a row of them for every question has room for the most of any.
@@ -52,7 +52,7 @@ class FirstTimes:
     num_entities: int
 
     @staticmethod
-    def of(history: TemporalIndex) -> "FirstTimes":
+    def of(history: TemporalIndex) -> "_FirstTimes":
         """Edges come by (subject, time): of alike ones, a stable order has the earliest first."""
         subject, edges = history.all_edges()
         pair = subject * (2 * history.num_relations) + edges.relation
@@ -62,7 +62,7 @@ class FirstTimes:
         count = torch.unique_consecutive(pair, return_counts=True)[1]
         most = int(count.max()) if len(count) else 0
         sizes = history.num_relations, history.num_entities
-        return FirstTimes(pair, edges.object[first], edges.time[first], most, *sizes)
+        return _FirstTimes(pair, edges.object[first], edges.time[first], most, *sizes)
 
     def before(self, queries: Queries) -> Tensor:
         """The objects that (s, r) had before t, and |E| where there are no more; int64 [Q, most]."""
@@ -103,7 +103,7 @@ class CyGNet(Learner):
         self.time = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, settings.dim), gain))
         self.copy_mode = nn.Linear(3 * settings.dim, num_entities)
         self.generation_mode = nn.Linear(3 * settings.dim, num_entities)
-        self._first_times: WeakKeyDictionary[TemporalIndex, FirstTimes] = WeakKeyDictionary()
+        self._first_times: WeakKeyDictionary[TemporalIndex, _FirstTimes] = WeakKeyDictionary()
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """The probability of every entity; all are reached."""
@@ -122,7 +122,7 @@ class CyGNet(Learner):
     def fixed_loss(self, history: TemporalIndex, queries: Queries, answer: Tensor, seed: Tensor) -> Loss:  # noqa: ARG002
         """The same, with every size fixed, so that a CUDA graph can replay it."""
         if history not in self._first_times:
-            self._first_times[history] = FirstTimes.of(history)
+            self._first_times[history] = _FirstTimes.of(history)
         known = self._first_times[history].before(queries)
         outside = self.time.new_full((len(queries), self.frame.num_entities + 1), _OUTSIDE)
         return self._loss(queries, outside.scatter_(1, known, 0.0)[:, :-1], answer)

@@ -19,7 +19,7 @@ class DESimplESettings(FactorSettings):
     changing: float = Field(default=0.32, ge=0, le=1, description="share of an embedding that changes with the date")
 
 
-class Diachronic(nn.Module):
+class _Diachronic(nn.Module):
     """z(v, t) = (a_v, Σ_u A_uv ⊙ sin(W_uv t_u + B_uv)), u running over year, month and day.
 
     A time is told by its numbers, not by a row of a table, so that any date, future ones too, has a place. Years are
@@ -57,7 +57,7 @@ class DESimplE(Learner):
         super().__init__()
         self.settings, self.frame, self.seed = settings, frame, seed
         sizes = (frame.num_entities, settings.dim, round(settings.changing * settings.dim), settings.init)
-        self.head, self.tail = Diachronic(*sizes), Diachronic(*sizes)
+        self.head, self.tail = _Diachronic(*sizes), _Diachronic(*sizes)
         self.offset = offset(frame.num_entities)
         self.relation, self.opposite = (table(2 * frame.num_relations, settings.dim, settings.init) for _ in range(2))
 

@@ -161,7 +161,7 @@ class Appender:
         return max(today, self._last_time) + in_a_year - today
 
     def _write(self, batch: Batch, events: list[_Event], upsert: bool) -> Report:
-        now = now_us()
+        now = _now_us()
         known = batch.versions_of(list({event.id for event in events if event.id is not None}))
         report, new, seq = Report(), list[Version](), batch.next_seq
         entity, verb = self._names["entity"].number, self._names["relation"].number
@@ -294,7 +294,7 @@ def _problem(row: Mapping[str, Any]) -> str:
     return "something is missing"
 
 
-def now_us() -> int:
+def _now_us() -> int:
     """Now, in microseconds since 1970."""
     return int(datetime.now(UTC).timestamp() * 1_000_000)
 

@@ -101,7 +101,7 @@ def get(
     """
     benchmark = _known(name)
     if from_folder is not None:
-        check_source(benchmark.files, Path(from_folder))
+        _check_source(benchmark.files, Path(from_folder))
     folder = dataset_folder(name, home)
     downloads = home_folder(home) / "downloads"
     with lock(downloads / f"{name}.lock"):
@@ -177,7 +177,7 @@ def find(name_or_folder: str | Path, home: Path | None = None) -> Path:
     raise InputError(f"no dataset and no folder is called {shown(name)}", hint=hint, code="unknown_dataset")
 
 
-def check_source(files: Mapping[str, FileEntry], folder: Path) -> None:
+def _check_source(files: Mapping[str, FileEntry], folder: Path) -> None:
     """Refuses a folder that does not hold the published files byte for byte."""
     for file, entry in files.items():
         path = folder / file

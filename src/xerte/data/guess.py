@@ -70,7 +70,7 @@ def look(db: Scratch, source: Source) -> tuple[int, list[ColumnSeen], TimeReadin
     load(db, [places], carefully=source.is_text)
     db.con.execute(f"CREATE OR REPLACE TABLE seen AS SELECT * FROM raw LIMIT {ROWS_LOOKED_AT}")
     (rows,) = db.con.execute("SELECT count(*) FROM seen").fetchone() or (0,)
-    roles = guess_roles(source.columns)
+    roles = _guess_roles(source.columns)
     columns, reading = [], None
     dates = [n for n in range(len(everything)) if _is_time(db, n)]
     if "time" not in roles.values() and dates:
@@ -84,7 +84,7 @@ def look(db: Scratch, source: Source) -> tuple[int, list[ColumnSeen], TimeReadin
     return rows, columns, reading
 
 
-def guess_roles(names: Sequence[str]) -> dict[str, str]:
+def _guess_roles(names: Sequence[str]) -> dict[str, str]:
     """What each column could be, by its name: the best word of each role wins, and a column has one role."""
     plain = {name: re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_") for name in names}
     roles: dict[str, str] = {}

@@ -131,7 +131,7 @@ def find_source(plain: Plain, format: str | None, delimiter: str | None, quote: 
         raise InputError(f"{plain.shown} does not end in a known suffix: say which format it has ({known})")
     source = Source(plain.shown, plain.file, chosen, delimiter or "\t", quote, header)
     if source.format is FileFormat.CSV and delimiter is None:
-        source = replace(source, delimiter=find_delimiter(source))
+        source = replace(source, delimiter=_find_delimiter(source))
     if len(source.delimiter) != 1 or len(quote) > 1 or not (source.delimiter + quote).isascii():
         raise InputError(f"delimiter {source.delimiter!r} and quote {quote!r} have to be one ASCII character each")
     if source.delimiter == quote or {source.delimiter, quote} & {"\r", "\n", "\0"}:
@@ -139,7 +139,7 @@ def find_source(plain: Plain, format: str | None, delimiter: str | None, quote: 
     return source
 
 
-def find_delimiter(source: Source) -> str:
+def _find_delimiter(source: Source) -> str:
     """The character that cuts the first lines into the most equal rows; a comma where none does."""
     with source.open() as file:
         lines = [line.decode(errors="replace") for line in islice(_bounded(file), _LINES_LOOKED_AT) if line.strip()]

@@ -98,7 +98,7 @@ class JoinedFacts(Facts):
             return super().__getitem__(rows)
         if rows.dtype == np.bool_ or len(rows) > max(1024, len(self) // 8):
             return super().__getitem__(rows)
-        in_tail, at = split_rows(rows.astype(np.int64), len(self._base), self._tail.hidden)
+        in_tail, at = _split_rows(rows.astype(np.int64), len(self._base), self._tail.hidden)
         found = [
             np.where(in_tail, _taken(tail, np.where(in_tail, at, 0)), _taken(base, np.where(in_tail, 0, at)))
             for base, tail in zip(self._base.columns(), self._tail.facts.columns(), strict=True)
@@ -106,7 +106,7 @@ class JoinedFacts(Facts):
         return Facts(*found)
 
 
-def split_rows(rows: Rows, num_base: int, hidden: Rows) -> tuple[npt.NDArray[np.bool_], Rows]:
+def _split_rows(rows: Rows, num_base: int, hidden: Rows) -> tuple[npt.NDArray[np.bool_], Rows]:
     """Whether rows of the joined facts lie in the tail, and which row there, or of the base, each is."""
     kept = num_base - len(hidden)
     in_tail = rows >= kept
@@ -148,7 +148,7 @@ class JoinedText(TextColumn):
     def __getitem__(self, row: int) -> str:
         if not 0 <= row < len(self):
             raise IndexError(f"no row {row} among {len(self)}")
-        in_tail, at = split_rows(np.array([row]), self._num_base, self._tail.hidden)
+        in_tail, at = _split_rows(np.array([row]), self._num_base, self._tail.hidden)
         if in_tail[0]:
             return self._store.versions(self._tail.seq[at])[0].extras.get(self._name, "")
         return "" if self._base is None else self._base[int(at[0])]

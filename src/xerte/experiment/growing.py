@@ -27,7 +27,7 @@ def grown(model: Learner, frame: Frame) -> Learner:
     for axes, rows, period in ((entity, frame.num_entities, 1), (relation, 2 * frame.num_relations, 2)):
         for name, axis in axes:
             weights[name] = _extended(weights[name].movedim(axis, 0), rows, period).movedim(0, axis)
-    return with_weights(model, frame, weights)
+    return _with_weights(model, frame, weights)
 
 
 def trained_weights(model: Learner) -> dict[str, Tensor]:
@@ -62,7 +62,7 @@ def tables(model: Learner) -> tuple[Axes, Axes]:
     return entity, relation
 
 
-def with_weights(model: Learner, frame: Frame, weights: dict[str, Tensor]) -> Learner:
+def _with_weights(model: Learner, frame: Frame, weights: dict[str, Tensor]) -> Learner:
     """A model of the same kind, settings and lineage, with these weights."""
     made = untrained(model, frame)
     made.load_state_dict(weights, assign=True)

@@ -99,11 +99,11 @@ def for_dataset(model: Forecaster, dataset: Dataset, called: str = "the model") 
     """
     if not isinstance(model, Learner) or model.lineage is None:
         return model
-    refuse_other_dataset(model.lineage, dataset, called)
+    _refuse_other_dataset(model.lineage, dataset, called)
     return grown(model, replace(model.frame, num_entities=dataset.num_entities, num_relations=dataset.num_relations))
 
 
-def refuse_other_dataset(lineage: Lineage, dataset: Dataset, model: str) -> None:
+def _refuse_other_dataset(lineage: Lineage, dataset: Dataset, model: str) -> None:
     """Raises CheckpointError where a dataset's names or ticks are not those of a lineage, with more names or not."""
     other = lineage.difference(dataset)
     if other and lineage.dataset == dataset.name:
@@ -182,7 +182,7 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
                 lineage = _version_1(metadata, dataset, weights, build(settings, frame, seed))
     except (KeyError, TypeError, ValueError, AttributeError, InputError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
-    refuse_other_dataset(lineage, dataset, f"the model in {folder}")
+    _refuse_other_dataset(lineage, dataset, f"the model in {folder}")
     trained = replace(frame, num_entities=lineage.entities.count, num_relations=lineage.relations.count)
     related = getattr(settings, "related", ())
     if related and len(related) < 2 * trained.num_relations:

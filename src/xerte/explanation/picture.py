@@ -87,7 +87,7 @@ def document(question: dict[str, str], candidates: Sequence[Candidate], about: A
         fact = tuple(names[name] for name in _names(edge))
         fact_of.append(facts[(*fact, edge.sentence)] if edge.sentence else -1)
     columns = ("subject", "relation", "object", "time", "sentence")
-    rows = list(zip(*facts, strict=True)) if len(facts) else [()] * len(columns)
+    parts = list(zip(*facts, strict=True)) if len(facts) else [()] * len(columns)
     body: dict[str, Any] = {
         "format": FORMAT,
         "query": question,
@@ -103,7 +103,7 @@ def document(question: dict[str, str], candidates: Sequence[Candidate], about: A
             "time": [names[graph.nodes[node].time] for node in nodes],
             "attention": [[_short(one) for one in graph.nodes[node].attention] for node in nodes],
         },
-        "facts": {name: list(column) for name, column in zip(columns, rows, strict=True)},
+        "facts": {name: list(column) for name, column in zip(columns, parts, strict=True)},
         "edges": {
             "source": [place[graph.edges[row].source] for row in rows],
             "target": [place[graph.edges[row].target] for row in rows],

@@ -39,7 +39,7 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIn
     time. What was appended since is laid over it.
     """
     if dataset.kept is not None and dataset.kept.live is not None:
-        return live_index(dataset, dataset.kept.live, device)
+        return _live_index(dataset, dataset.kept.live, device)
     if dataset.kept is not None:
         with suppress(DatasetError):
             return open_index(dataset, dataset.kept).to(device)
@@ -50,7 +50,7 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIn
     return index.to(device)
 
 
-def live_index(dataset: Dataset, live: Live, device: torch.device | str = "cpu") -> TemporalIndex:
+def _live_index(dataset: Dataset, live: Live, device: torch.device | str = "cpu") -> TemporalIndex:
     """The index of a snapshot: that of its base, a large tail that is kept, and over it what is newest or hidden.
 
     The large tail takes in the newest facts once they are an eighth of it: so a fact that comes costs no more than

@@ -126,7 +126,7 @@ def _round(
         return None
     explanation = forecast.explain(answer, most=None, templates=templates)
     pool = [*pieces(explanation), *_unused(model.dataset, explanation, teller)]
-    made = choose(question.known, answer, pool, carried_by(explanation), draw)
+    made = choose(question.known, answer, pool, _carried_by(explanation), draw)
     if made is None:
         return None
     flaws, chosen = made
@@ -194,7 +194,7 @@ def pieces(explanation: Explanation) -> list[Piece]:
     return [Piece(high=True, facts=facts, sentence=text[facts], share=share[facts]) for facts in text]
 
 
-def carried_by(explanation: Explanation) -> dict[Fact, float]:
+def _carried_by(explanation: Explanation) -> dict[Fact, float]:
     """The share of the answer's score that ran through each fact, by whatever chain."""
     return {Fact.model_validate(fact, from_attributes=True): fact.share for fact in explanation.evidence}
 
@@ -204,7 +204,7 @@ def _unused(dataset: Dataset, explanation: Explanation, teller: Teller) -> Itera
     if explanation.graph.nodes:
         return
     asked, answer, facts = explanation.question, explanation.answer or "", dataset.facts
-    used = carried_by(explanation)
+    used = _carried_by(explanation)
     one, other = dataset.entities.id(asked.known), dataset.entities.id(answer)
     both = ((facts.subject == one) & (facts.object == other)) | ((facts.subject == other) & (facts.object == one))
     dated = dataset.calendar.tick is not Tick.STEP
