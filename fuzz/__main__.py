@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Repeats a run.")] = 0,
     only: Annotated[str, typer.Option(help="One target: imports, questions or commands.")] = "",
     most: Annotated[int, typer.Option(help="At most so many inputs for each target.")] = 10**9,
-    save: Annotated[Path | None, typer.Option(help="Write what came of it to this file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Add what came of it to this file.")] = None,
 ) -> None:
     """Hostile inputs for a while; fails where one found a fault."""
     records = {name: fuzz(name, seed, seconds, most) for name in TARGETS if only in ("", name)}
@@ -33,14 +33,19 @@ def main(
         for fault in record.faults:
             typer.echo(f"  {fault['kind']} {fault['place']}: {fault['input'][:300]}\n    {fault['text']}")
     if save is not None:
-        git = ["git", "rev-parse", "HEAD"]
-        commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
-        body = {"format": "xerte fuzz 1", "commit": commit, "seed": seed, "python": platform.python_version(),
-                "command": " ".join(["python -m fuzz", *sys.argv[1:]]),
-                "targets": {name: record.to_json() for name, record in records.items()}}  # fmt: skip
-        save.parent.mkdir(parents=True, exist_ok=True)
-        save.write_text(json.dumps(body, indent=1, ensure_ascii=True) + "\n", "utf-8")
+        _add(save, {"seed": seed, "targets": {name: record.to_json() for name, record in records.items()}})
     raise typer.Exit(1 if any(record.failed for record in records.values()) else 0)
+
+
+def _add(file: Path, run: dict[str, Any]) -> None:
+    """Puts a run behind those that a file holds."""
+    git = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+    made = {"commit": commit or os.environ.get("COMMIT", ""), "python": platform.python_version(),
+            "command": " ".join(["python -m fuzz", *sys.argv[1:]]), **run}  # fmt: skip
+    known = json.loads(file.read_text("utf-8")) if file.exists() else {"format": "xerte fuzz 2", "runs": []}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({**known, "runs": [*known["runs"], made]}, indent=1, ensure_ascii=True) + "\n", "utf-8")
 
 
 def fuzz(name: str, seed: int, seconds: float, most: int = 10**9) -> Record:

@@ -76,7 +76,7 @@ def read_experiment(file: Path) -> Experiment:
         if not all(isinstance(text, str) for text in texts) or not isinstance(overrides, dict):
             raise TypeError("dataset, model and preset are words, set is a table")
         return Experiment(file.stem, *texts, _seeds(body["seeds"]), overrides, _seeds(body.get("wanted", [0])))
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(f"{file} is no experiment: {error}") from None
 
 
