@@ -113,7 +113,7 @@ def prepared() -> Iterator[None]:
     before = Path.cwd()
     with (
         tempfile.TemporaryDirectory(prefix="fuzz-") as folder,
-        mock.patch.object(typer.testing, "_get_command", lambda _: _command()),
+        mock.patch.object(typer.testing, "_get_command", return_value=_command()),
     ):
         os.chdir(folder)
         try:
