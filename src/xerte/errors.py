@@ -10,6 +10,8 @@ XerteError
 
 An error is (code, message, hint). Programs read the code, people the message and the hint. Nothing here or below the
 interfaces names a command or an option: `cli` puts its own hint in the place of ours, by the code.
+
+RemadeWarning tells of damage that was repaired.
 """
 
 import re
@@ -100,6 +102,10 @@ class CheckpointError(XerteError):
     """A saved model cannot be used."""
 
     code = "bad_model"
+
+
+class RemadeWarning(UserWarning):
+    """Something on disk was damaged, and could be made anew."""
 
 
 def shown(name: str) -> str:

@@ -13,6 +13,7 @@ from xerte.data.directions import forward
 from xerte.data.facts import Facts
 from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
+from xerte.errors import CheckpointError
 from xerte.graph.evidence import Evidence as Evidence
 from xerte.precision import products
 from xerte.types import Bool, Float, Int, Num, Precision
@@ -177,9 +178,19 @@ def ask(
     queries: Queries,
     precision: Precision = Precision.FLOAT32,
 ) -> Scores:
-    """A forecast that nothing learns from, with matrix products of this precision."""
+    """A forecast that nothing learns from, with matrix products of this precision.
+
+    Raises:
+        CheckpointError: a candidate that is reached has a score that is no finite number.
+    """
     with torch.no_grad(), products(precision, history.device):
-        return forecaster.forecast(history, queries)
+        scores = forecaster.forecast(history, queries)
+        # One cheap sum tells whether all are finite; only where it is not are they looked at one by one.
+        if not bool(scores.scores.sum().isfinite()) and bool((~scores.scores.isfinite() & scores.reached).any()):
+            raise CheckpointError(
+                f"{forecaster.name} gave a candidate a score that is no finite number: its weights are damaged"
+            )
+    return scores
 
 
 def batch_size_for(dataset: "Dataset", device: torch.device | None = None) -> int:

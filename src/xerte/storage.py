@@ -14,6 +14,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
@@ -78,6 +79,37 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+# Reading what may be anything
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """Opens a regular file for reading. A pipe or a device in its place is refused, before anything waits for it.
+
+    Raises:
+        OSError: it is no regular file, or cannot be opened.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+        raise OSError(number, "it is a folder" if stat.S_ISDIR(mode) else "it is no regular file", str(path))
+    return os.fdopen(handle, "rb")
+
+
+def read_small(path: Path, most: int) -> bytes:
+    """The bytes of a regular file that holds at most so many.
+
+    Raises:
+        OSError: it is no regular file, holds more, or cannot be read.
+    """
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it holds more than {most:,} bytes", str(path))
+    return content
 
 
 # Locks

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import mmap
 import os
 import pickle
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xxhash
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +26,7 @@ from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
-from xerte.data.folder import file_sha256, open_arrays, write_arrays
+from xerte.data.folder import open_arrays, write_arrays
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import DatasetError, InputError
@@ -111,7 +113,8 @@ def test_the_files_are_plain_numpy_and_text(saved: Path) -> None:
     assert on_disk == {"manifest.json", *manifest["files"]}
     for name, entry in manifest["files"].items():
         data = (saved / name).read_bytes()
-        assert entry == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        fast = xxhash.xxh3_128(data).hexdigest()
+        assert entry == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "xxh3": fast}
 
 
 def test_columns_are_mapped_and_torch_takes_them_without_a_warning(saved: Path) -> None:
@@ -156,7 +159,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut file": (lambda f: os.truncate(f / "entities.utf8", 3), "entities.utf8 has 3 bytes instead of 29"),
     "empty file": (lambda f: os.truncate(f / "facts/object.npy", 0), "object.npy has 0 bytes"),
     "changed id": (lambda f: flip(f / "facts/object.npy"), "object.npy has changed"),
-    "a folder": (lambda f: to_folder(f / "facts/subject.npy"), "subject.npy is missing"),
+    "a folder": (lambda f: to_folder(f / "facts/subject.npy"), "subject.npy cannot be read \\(it is a folder\\)"),
     "changed name": (lambda f: flip(f / "entities.utf8"), "entities.utf8 has changed"),
 }
 
@@ -172,15 +175,22 @@ def test_a_damaged_dataset_is_refused_by_file_and_with_a_remedy(saved: Path, dam
         assert "\n" not in str(caught.value)
 
 
-def test_a_large_dataset_is_hashed_by_verify_only(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fast", [True, False])
+def test_every_byte_is_compared_when_a_dataset_is_opened(saved: Path, fast: bool) -> None:
+    if not fast:  # as version 0.1 wrote it
+        body = json.loads((saved / "manifest.json").read_text("utf-8"))
+        del body["sha256"]
+        for entry in body["files"].values():
+            del entry["xxh3"]
+        (saved / "manifest.json").unlink()
+        folder_module.write_manifest(saved, body)
+        assert store.open_dataset(saved).facts.time[-1] == 72
     path = saved / "facts/time.npy"
     data = bytearray(path.read_bytes())
     data[-4] ^= 1
     path.write_bytes(data)
-    monkeypatch.setattr(store, "HASHED_ON_OPEN", 1)
-    assert store.open_dataset(saved).facts.time[-1] == 73
     with pytest.raises(DatasetError, match=r"time\.npy has changed"):
-        store.verify(saved)
+        store.open_dataset(saved)
 
 
 def reseal(saved: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -193,6 +203,7 @@ def reseal(saved: Path, change: Callable[[dict[str, Any]], object]) -> None:
         if isinstance(entry, dict) and (saved / name).is_file():
             data = (saved / name).read_bytes()
             entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            entry["xxh3"] = xxhash.xxh3_128(data).hexdigest()
     path.unlink()
     folder_module.write_manifest(saved, body)
 
@@ -245,7 +256,7 @@ BAD_ARRAYS: dict[str, tuple[str, Any, str]] = {
     "wide": ("facts/time.npy", np.array([0, 24, 48, 72], np.int64), r"time\.npy does not hold 4 values of int32"),
     "flat": ("facts/time.npy", np.zeros((2, 2), np.int32), r"time\.npy does not hold 4 values"),
     "short": ("facts/time.npy", np.zeros(3, np.int32), r"time\.npy does not hold 4 values"),
-    "objects": ("facts/time.npy", np.array([{}, 1, 2, 3], object), r"time\.npy is not a readable array"),
+    "objects": ("facts/time.npy", np.array([{}, 1, 2, 3], object), r"time\.npy does not hold 4 values"),
     "back and forth": ("extras/0.offsets.npy", np.array([0, 3, 1, 3, 4]), r"extras/0\.offsets\.npy does not fit"),
     "beyond the end": ("entities.offsets.npy", np.array([0, 12, 28, 99]), r"entities\.offsets\.npy does not fit"),
 }
@@ -455,7 +466,8 @@ def test_other_arrays_can_live_in_a_folder_of_their_own(saved: Path) -> None:
             new, {"order/edge.npy": np.arange(5, dtype=np.int64), "empty.npy": np.zeros(0, np.int32)}
         )
     assert entries["order/edge.npy"]["bytes"] == (saved / "index/order/edge.npy").stat().st_size
-    arrays = open_arrays(saved / "index", {"order/edge.npy": (np.int64, 5), "empty.npy": (np.int32, 0)})
+    wanted: dict[str, tuple[Any, int]] = {"order/edge.npy": (np.int64, 5), "empty.npy": (np.int32, 0)}
+    arrays = open_arrays(saved / "index", entries, wanted, thorough=True)
     assert arrays["order/edge.npy"].tolist() == [0, 1, 2, 3, 4]
     assert type(arrays["order/edge.npy"]) is np.ndarray
     assert arrays["empty.npy"].shape == (0,)
@@ -477,20 +489,11 @@ def big(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(tmp_path / "big")
 
 
-def test_two_million_facts_open_without_being_read(big: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are mapped; only files of some bytes are read to be hashed."""
-    monkeypatch.setattr(store, "HASHED_ON_OPEN", 1)
-    hashed: list[int] = []
-
-    def counted(path: Path) -> str:
-        hashed.append(path.stat().st_size)
-        return file_sha256(path)
-
-    monkeypatch.setattr(folder_module, "file_sha256", counted)
-    assert store.open_dataset(big).facts.time[-1] == 1_999_999
-    assert sum(hashed) < 100_000
-    store.verify(big)
-    assert sum(hashed) > 4 * 4 * 2_000_000
+def test_opening_two_million_facts_copies_none(big: Path) -> None:
+    time = store.open_dataset(big).facts.time
+    assert time[-1] == 1_999_999
+    mapped: Any = time.base
+    assert isinstance(mapped.obj, mmap.mmap)
 
 
 def test_opening_needs_numpy_only(saved: Path) -> None:

@@ -237,7 +237,7 @@ def test_what_cannot_be_ranked_is_refused_by_name() -> None:
             return Scores.ranking(torch.where(scores.reached == reached, torch.nan, scores.scores), scores.reached)
 
     reached = True
-    with pytest.raises(XerteError, match="oddball-4 scored a candidate with NaN"):
+    with pytest.raises(XerteError, match="oddball-4 gave a candidate a score that is no finite number"):
         evaluate(Broken(6, seed=4), TOY)
     reached = False
     assert np.array_equal(evaluate(Broken(6, seed=4), TOY).rank(), evaluate(Oddball(6, seed=4), TOY).rank())

@@ -28,7 +28,16 @@ from xerte.experiment.preset import resolve
 from xerte.experiment.saved import load_model
 from xerte.experiment.train import train
 from xerte.training import checkpoint
-from xerte.training.checkpoint import FORMAT, STATE, read_metadata, read_tensors, remove_state, write_state
+from xerte.training.checkpoint import (
+    FORMAT,
+    STATE,
+    UNSEALED,
+    read_metadata,
+    read_tensors,
+    remove_state,
+    sealed,
+    write_state,
+)
 
 TENSORS = {"weights": {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor(1.5)}, "best": {}}
 OTHER = {"weights": {"a": torch.zeros(2, 3), "b": torch.tensor(-1.0)}, "best": {"a": torch.ones(1)}}
@@ -180,7 +189,7 @@ def test_swapped_missing_and_renamed_files_are_refused(tmp_path: Path) -> None:
     assert "is missing" in refused(weights_file(one), lambda: read_tensors(one, "weights"))
     state = read_metadata(two)
     state["files"]["weights"], state["files"]["best"] = state["files"]["best"], state["files"]["weights"]
-    (two / STATE).write_text(json.dumps(state))
+    (two / STATE).write_bytes(sealed(state))
     assert "names no usable file for weights" in refused(two, lambda: read_tensors(two, "weights"))
     assert "names no usable file for optimiser" in refused(two, lambda: read_tensors(two, "optimiser"))
 
@@ -188,7 +197,7 @@ def test_swapped_missing_and_renamed_files_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"format": "xerte state 3", "files": {}}', b"[" * 100_000,
+        b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"format": "xerte state 4", "files": {}}', b"[" * 100_000,
         b'{"format": "xerte state 1"}', b'{"format": "xerte state 1", "files": []}', b'{"a":' * 100_000,
         b'{"format": "xerte state 1", "files": {}, "n": ' + b"9" * 5000 + b"}", pickle.dumps({"format": FORMAT}),
         b" " * ((1 << 24) + 1),
@@ -197,6 +206,45 @@ def test_swapped_missing_and_renamed_files_are_refused(tmp_path: Path) -> None:
 def test_a_state_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / STATE).write_bytes(content)
     assert "damaged or was not written by xerte" in refused(tmp_path / STATE, lambda: read_metadata(tmp_path))
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """What somebody does who opens state.json in an editor."""
+    state = json.loads((folder / STATE).read_text("utf-8"))
+    change(state)
+    (folder / STATE).write_text(json.dumps(state), "utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state["settings"].update(k=41),
+        lambda state: state["settings"].update(time_scale=2.5),
+        lambda state: state["settings"].update(same_relation=True),
+        lambda state: state.update(seed=4),
+        lambda state: state["lineage"].update(until=0),
+        lambda state: state.update(more=1),
+        lambda state: state.pop("seal"),
+        lambda state: state.update(seal="0" * 64),
+        lambda state: state["files"]["weights"].update(bytes=1),
+    ],
+)
+def test_one_seal_lies_over_weights_settings_and_lineage(tmp_path: Path, change: Any) -> None:
+    settings, lineage = {"k": 40, "time_scale": 2.0, "same_relation": 1}, {"until": 99}
+    write_state(tmp_path, TENSORS, {"settings": settings, "lineage": lineage, "seed": 3})
+    edit(tmp_path, lambda state: None)  # other blanks are no other content
+    assert read_metadata(tmp_path)["seed"] == 3
+    edit(tmp_path, change)
+    assert "its seal is broken" in refused(tmp_path, lambda: read_metadata(tmp_path))
+    assert "its seal is broken" in refused(tmp_path, lambda: read_tensors(tmp_path, "weights"))
+
+
+@pytest.mark.parametrize("format", UNSEALED)
+def test_states_of_earlier_versions_have_no_seal(tmp_path: Path, format: str) -> None:
+    write_state(tmp_path, TENSORS, {"seed": 3})
+    edit(tmp_path, lambda state: (state.pop("seal"), state.update(format=format)))
+    assert read_metadata(tmp_path)["seed"] == 3
+    assert read_tensors(tmp_path, "weights").keys() == TENSORS["weights"].keys()
 
 
 def test_folders_without_a_state_are_refused(tmp_path: Path) -> None:
@@ -220,7 +268,7 @@ def test_a_state_cannot_name_files_elsewhere(tmp_path: Path, entry: Any) -> None
     state = read_metadata(folder)
     whole = state["files"]["weights"]
     state["files"]["weights"] = whole | entry if isinstance(entry, dict) and entry else entry
-    (folder / STATE).write_text(json.dumps(state))
+    (folder / STATE).write_bytes(sealed(state))
     assert "names no usable file" in refused(folder, lambda: read_tensors(folder, "weights"))
 
 
@@ -229,10 +277,10 @@ def test_devices_and_pipes_are_never_read(tmp_path: Path) -> None:
     path = weights_file(tmp_path)
     path.unlink()
     path.symlink_to("/dev/zero")
-    assert "is missing" in refused(path, lambda: read_tensors(tmp_path, "weights"))
+    assert "no regular file" in refused(path, lambda: read_tensors(tmp_path, "weights"))
     path.unlink()
     os.mkfifo(path)
-    assert "is missing" in refused(path, lambda: read_tensors(tmp_path, "weights"))
+    assert "no regular file" in refused(path, lambda: read_tensors(tmp_path, "weights"))
     (tmp_path / STATE).unlink()
     os.mkfifo(tmp_path / STATE)
     assert "holds no saved model" in refused(tmp_path, lambda: read_metadata(tmp_path))
@@ -252,7 +300,7 @@ def plant(folder: Path, content: bytes) -> None:
     (folder / name).write_bytes(content)
     state = read_metadata(folder)
     state["files"]["weights"] = {"file": name, "bytes": len(content), "sha256": sha}
-    (folder / STATE).write_text(json.dumps(state))
+    (folder / STATE).write_bytes(sealed(state))
 
 
 def header(**entries: Any) -> bytes:
@@ -331,7 +379,7 @@ def saved(world: Dataset, tmp_path: Path) -> Path:
 
 
 def rewrite(folder: Path, **changes: Any) -> None:
-    (folder / STATE).write_text(json.dumps(read_metadata(folder) | changes))
+    (folder / STATE).write_bytes(sealed(read_metadata(folder) | changes))
 
 
 def test_a_saved_model_answers_as_before(world: Dataset, saved: Path, tmp_path: Path) -> None:
@@ -430,6 +478,17 @@ def test_a_model_cannot_name_a_dataset_elsewhere(saved: Path) -> None:
 def test_weights_that_do_not_fit_or_are_no_numbers_are_refused(world: Dataset, saved: Path, change: Any) -> None:
     plant(saved, safetensors.torch.save(change(read_tensors(saved, "weights"))))
     refused(saved, lambda: load_model(saved, world))
+
+
+def test_weights_that_are_far_too_large_are_refused_when_they_score(world: Dataset, saved: Path) -> None:
+    plant(saved, safetensors.torch.save({n: v * 1e30 for n, v in read_tensors(saved, "weights").items()}))
+    model = Model.load(saved, world)
+    questions = [(world.entities[at], world.relations[0], "2021-01-20") for at in range(3)]
+    for asked in (questions[:1], questions):
+        with pytest.raises(CheckpointError, match="no finite number"):
+            model.forecast_many(asked)
+    with pytest.raises(CheckpointError, match="no finite number"):
+        model.evaluate("valid")
 
 
 def test_weights_in_half_precision_are_understood(world: Dataset, saved: Path) -> None:

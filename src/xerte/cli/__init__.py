@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +26,7 @@ from xerte.cli.rules import rules
 from xerte.cli.serve import serve, token
 from xerte.cli.survey import survey
 from xerte.cli.train import train
-from xerte.errors import XerteError, one_line
+from xerte.errors import RemadeWarning, XerteError, one_line
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Of click, which newer versions of typer bring along."""
@@ -37,7 +38,10 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Runs the chosen command."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", RemadeWarning)
+                warnings.showwarning = _say  # type: ignore[assignment]
+                return super().invoke(ctx)
         except XerteError as error:
             typer.echo(f"xerte: {sentence(error)}", err=True)
             raise typer.Exit(2) from None
@@ -57,6 +61,11 @@ class Commands(TyperGroup):
             return super().make_context(*args, **options)
         except _UsageError as error:
             raise _short(error) from None
+
+
+def _say(message: Warning | str, *_: Any) -> None:
+    """A warning is one line, too."""
+    typer.echo(one_line(f"xerte: {message}"), err=True)
 
 
 def _short(error: Exception) -> Exception:

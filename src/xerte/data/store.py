@@ -12,7 +12,6 @@ from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
 from xerte.data.folder import (
-    check_files,
     damaged,
     open_arrays,
     read_manifest,
@@ -28,7 +27,6 @@ from xerte.types import Split
 
 FORMAT, VERSION, GROWN = "xerte dataset", 1, 2
 """A dataset is written as version 1; once something was appended and compacted, it is of version 2."""
-HASHED_ON_OPEN = 64 << 20
 SEQ = "facts/seq.npy"
 _BASE = re.compile(r"base-[0-9a-f]{16}")
 _COLUMNS = ("subject", "relation", "object", "time")
@@ -75,10 +73,9 @@ def write_columns(dataset: Dataset, folder: Path) -> dict[str, Any]:
 
 
 def open_dataset(folder: Path) -> Dataset:
-    """The dataset in this folder, memory-mapped: nothing is read that is not needed.
+    """The dataset in this folder, memory-mapped, after every byte was compared with its checksum.
 
-    Every file's size, type and length and every id are checked. Where all files together are smaller than
-    `HASHED_ON_OPEN` bytes, their hashes are too; `verify` checks them always.
+    Every file's size, type and length and every id are checked, too.
 
     Raises:
         DatasetError: the folder is missing, half-written or tampered with.
@@ -87,7 +84,7 @@ def open_dataset(folder: Path) -> Dataset:
 
 
 def verify(folder: Path) -> Dataset:
-    """Like `open_dataset`, but every byte is read: all hashes, and every name is well-formed and distinct."""
+    """Like `open_dataset`, but by SHA-256, and every name is well-formed and distinct."""
     dataset = _newest(Path(folder), thorough=True)
     problem = _bad_text(dataset)
     if problem:
@@ -153,8 +150,7 @@ def _open(folder: Path, *, thorough: bool) -> Dataset:
         wanted[f"{stem}.utf8"] = (np.uint8, files.get(f"{stem}.utf8", {}).get("bytes", 0))
     if files.keys() != wanted.keys():  # names in a manifest are compared, never opened
         raise damaged(folder, "lists other files than its counts promise")
-    check_files(columns, files, hashes=thorough or sum(entry["bytes"] for entry in files.values()) < HASHED_ON_OPEN)
-    arrays = open_arrays(columns, wanted)
+    arrays = open_arrays(columns, files, wanted, thorough=thorough)
 
     def text(kind: type[_Text], stem: str) -> _Text:
         block, offsets = arrays[f"{stem}.utf8"], arrays[f"{stem}.offsets.npy"]

@@ -174,13 +174,10 @@ def _joined(parts: tuple[Ranks, ...]) -> Ranks:
 
 
 def _check(name: str, scores: Scores, shape: tuple[int, int]) -> None:
-    """Refuses what cannot be ranked: a wrong shape, or a reached candidate whose score is not a number."""
+    """Refuses what cannot be ranked."""
     for tensor in (scores.scores, scores.reached):
         if tensor.shape != shape:
             raise XerteError(f"{name} returned {tuple(tensor.shape)} scores where {shape} were asked for")
-    # One cheap sum tells whether any score is NaN (or infinite); only then are they looked at one by one.
-    if not bool(scores.scores.sum().isfinite()) and bool((scores.scores.isnan() & scores.reached).any()):
-        raise XerteError(f"{name} scored a candidate with NaN: a forecaster must give a number or not reach it")
 
 
 def _happened_before(dataset: Dataset, asked: Facts) -> Mask:

@@ -161,9 +161,11 @@ def fit(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     Raises:
         InputError: there is no such setting, or a value does not fit.
     """
-    for name in values:
+    for name, value in values.items():
         if name not in kind.model_fields:
             raise _unknown(name, list(kind.model_fields))
+        if kind.model_fields[name].annotation is not bool and _holds_bool(value):
+            raise InputError(f"{name}: {str(value).lower():.40} is no number")
     try:
         return kind(**values)
     except ValidationError as error:
@@ -172,3 +174,10 @@ def fit(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
         if not first["loc"]:
             raise InputError(f"the settings do not go together: {problem}") from None
         raise InputError(f"{first['loc'][0]}: {problem}, not {first['input']!r:.40}") from None
+
+
+def _holds_bool(value: Any) -> bool:
+    """Whether true or false stands where Python would take it for 1 or 0."""
+    if isinstance(value, list | tuple):
+        return any(_holds_bool(one) for one in value)
+    return isinstance(value, bool)

@@ -16,6 +16,7 @@ from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage, Names
 from xerte.errors import CheckpointError, InputError
 from xerte.experiment.growing import grown, tables, trained_weights
+from xerte.experiment.preset import fit
 from xerte.experiment.registry import learner
 from xerte.experiment.version1 import upgraded
 from xerte.forecaster import Forecaster, Learner
@@ -169,7 +170,7 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
         raise CheckpointError(f"{folder} holds a model of a kind this version does not know") from None
     seed = metadata.get("seed")
     try:
-        settings = kind(**metadata["settings"])
+        settings = fit(kind, metadata["settings"])
         if type(seed) is not int or not 0 <= seed < SEEDS:
             raise ValueError(seed)
         frame = Frame.of(dataset)

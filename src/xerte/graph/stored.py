@@ -1,9 +1,8 @@
 """The temporal index on disk, in the folder of its dataset: opened in milliseconds, made again when it does not fit."""
 
-from collections.abc import Iterable
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,6 @@ import torch
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
 from xerte.data.folder import (
-    check_files,
     damaged,
     open_arrays,
     read_manifest,
@@ -22,7 +20,7 @@ from xerte.data.folder import (
 )
 from xerte.data.live import Live
 from xerte.data.store import describe
-from xerte.errors import DatasetError
+from xerte.errors import DatasetError, RemadeWarning
 from xerte.graph.index import TemporalIndex
 from xerte.graph.tail import TailIndex
 from xerte.storage import atomic_folder
@@ -35,14 +33,17 @@ FORMAT, VERSION = "xerte index", 2
 def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIndex:
     """The index of all facts: the one beside the dataset, else a new one, which is put there for the next time.
 
-    A dataset that was not opened from a folder has no place for one; where nothing can be written, it is made every
-    time. What was appended since is laid over it.
+    One that is damaged is made anew, with a RemadeWarning. A dataset that was not opened from a folder has no place for
+    one; where nothing can be written, it is made every time. What was appended since is laid over it.
     """
     if dataset.kept is not None and dataset.kept.live is not None:
         return _live_index(dataset, dataset.kept.live, device)
     if dataset.kept is not None:
-        with suppress(DatasetError):
+        try:
             return open_index(dataset, dataset.kept).to(device)
+        except DatasetError as error:
+            if error.code not in ("unknown_dataset", "other_version"):
+                warnings.warn(f"{error.message}: the index is made anew", RemadeWarning, stacklevel=2)
     index = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
     if dataset.kept is not None:
         with suppress(OSError, DatasetError):
@@ -101,15 +102,13 @@ def write_index(index: TemporalIndex, kept: Kept) -> None:
     """Writes the index of columns beside them, be they named by a manifest or not yet."""
     with atomic_folder(kept.columns / FOLDER, replace=True) as new:
         files = write_arrays(new, {f"{name}.npy": column for name, column in index.arrays().items()})
-        body = {"format": FORMAT, "version": VERSION, "dataset": kept.seal, "files": files}
-        write_manifest(new, {**body, "written": _written(new, files)})
+        write_manifest(new, {"format": FORMAT, "version": VERSION, "dataset": kept.seal, "files": files})
 
 
 def open_index(dataset: Dataset, kept: Kept, *, thorough: bool = False) -> TemporalIndex:
-    """The index that lies beside a dataset, memory-mapped: only what is asked for is read.
+    """The index that lies beside a dataset, memory-mapped, after every byte was compared with its checksum.
 
-    Files that carry the time at which they were written are those that were written. Others (a copied folder, an
-    edited file) are read and compared with their hashes first; `thorough` does that always.
+    XXH3 runs as fast as memory; `thorough` compares SHA-256 instead.
 
     Raises:
         DatasetError: there is none, it is damaged, or it was made for other facts.
@@ -123,9 +122,7 @@ def open_index(dataset: Dataset, kept: Kept, *, thorough: bool = False) -> Tempo
     wanted = {f"{name}.npy": promise for name, promise in columns.items()}
     if body["files"].keys() != wanted.keys():
         raise damaged(folder, "lists other files than an index has")
-    arrays = open_arrays(folder, wanted)
-    # Only after they were opened: should somebody replace the folder meanwhile, the times give it away.
-    check_files(folder, body["files"], hashes=thorough or _written(folder, wanted) != body.get("written"))
+    arrays = open_arrays(folder, body["files"], wanted, thorough=thorough)
     return TemporalIndex.from_arrays({name: arrays[f"{name}.npy"] for name in columns}, dataset.num_relations)
 
 
@@ -142,12 +139,3 @@ def verify_index(dataset: Dataset) -> None:
     except DatasetError as error:
         problem = str(error).rpartition(": ")[0]
         raise DatasetError(f"{problem}: remove {dataset.kept.columns / FOLDER}, it is made anew when needed") from None
-
-
-def _written(folder: Path, names: Iterable[str]) -> dict[str, int]:
-    """When each file was last written to, in nanoseconds; nothing for one that is missing."""
-    times = {}
-    for name in names:
-        with suppress(FileNotFoundError):
-            times[name] = (folder / name).stat().st_mtime_ns
-    return times

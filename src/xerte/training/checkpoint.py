@@ -1,12 +1,14 @@
 """Tensors and their metadata on disk: safetensors and JSON, whole or not at all, nothing ever executed.
 
-A folder holds `state.json` and the tensor files it names, each with its size and hash. Files are named by their
-content and written first; replacing `state.json` is the one instant at which the new state becomes the state. A
-process killed at any other instant leaves the old state, and files that the next write removes.
+A folder holds `state.json` and the tensor files it names, each with its size and hash. Over all of it, and so over the
+tensors, too, lies one seal: what was edited is refused. Files are named by their content and written first; replacing
+`state.json` is the one instant at which the new state becomes the state. A process killed at any other instant leaves
+the old state, and files that the next write removes.
 """
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,11 +19,12 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
+from xerte.data.folder import seal
 from xerte.errors import CheckpointError
-from xerte.storage import atomic_write, remove, sweep
+from xerte.storage import atomic_write, open_regular, read_small, remove, sweep
 
-FORMAT, READABLE = "xerte state 2", ("xerte state 1", "xerte state 2")
-STATE = "state.json"
+FORMAT, UNSEALED = "xerte state 3", ("xerte state 1", "xerte state 2")
+STATE, SEAL = "state.json", "seal"
 _LARGEST_STATE = 1 << 24
 _NO_DEFAULTS: Mapping[str, Mapping[str, Any]] = {}
 _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
@@ -46,14 +49,19 @@ def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], metad
             files[part] = {"file": name, "bytes": len(content), "sha256": digest}
             if not (folder / name).is_file() or (folder / name).read_bytes() != content:
                 atomic_write(folder / name, content)
-        body = {"format": FORMAT} | dict(metadata) | {"format": FORMAT, "files": files}
-        atomic_write(folder / STATE, json.dumps(body, indent=1, ensure_ascii=False).encode())
+        atomic_write(folder / STATE, sealed({"format": FORMAT} | dict(metadata) | {"format": FORMAT, "files": files}))
         named = {entry["file"] for entry in files.values()}
         for path in folder.iterdir():
             if (_FILE.fullmatch(path.name) and path.name not in named) or _UNFINISHED.fullmatch(path.name):
                 remove(path)
     except OSError as error:
         raise CheckpointError(f"{folder} cannot be written to: {error.strerror}") from None
+
+
+def sealed(body: Mapping[str, Any]) -> bytes:
+    """The content of `state.json`: a body, and a seal over it."""
+    inside = {name: value for name, value in body.items() if name != SEAL}
+    return json.dumps({**inside, SEAL: seal(inside)}, indent=1, ensure_ascii=False).encode()
 
 
 def remove_state(folder: Path) -> None:
@@ -75,28 +83,30 @@ def has_state(folder: Path) -> bool:
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:
-    """The metadata of a folder's state.
+    """The metadata of a folder's state, without its seal.
 
     Raises:
-        CheckpointError: there is no state, or it is not one of ours.
+        CheckpointError: there is no state, it is not one of ours, or its seal is broken.
     """
     path = folder / STATE
     if not has_state(folder):
         raise CheckpointError(f"{folder} holds no saved model: there is no {STATE} in it")
     try:
-        if path.stat().st_size > _LARGEST_STATE:
+        body: Any = json.loads(read_small(path, _LARGEST_STATE))
+        known = isinstance(body, dict) and body.get("format") in (FORMAT, *UNSEALED)
+        if not known or not isinstance(body.get("files"), dict):
             raise ValueError(STATE)
-        metadata: Any = json.loads(path.read_text("utf-8"))
-        known = isinstance(metadata, dict) and metadata.get("format") in READABLE
-        if not known or not isinstance(metadata.get("files"), dict):
-            raise ValueError(STATE)
+        told = body.pop(SEAL, None)
+        whole = told == seal(body) or (told is None and body["format"] in UNSEALED)
     except (OSError, ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged or was not written by xerte ({FORMAT})") from None
-    return dict(metadata)
+    if not whole:
+        raise CheckpointError(f"{path} was edited or is damaged: its seal is broken; restore it, or train anew")
+    return dict(body)
 
 
 def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
-    """The tensors of one part, checked against their hash.
+    """The tensors of one part, checked against their hash. No memory is taken for more than the state promises.
 
     Raises:
         CheckpointError: the file is missing, damaged, or not what the state says.
@@ -107,10 +117,11 @@ def read_tensors(folder: Path, part: str) -> dict[str, Tensor]:
     if not isinstance(entry, dict) or entry.get("file") != name or not _FILE.fullmatch(name):
         raise CheckpointError(f"{folder / STATE} names no usable file for {part}")
     path = folder / name
-    if not path.is_file():  # nor is a device or a pipe ever read
-        raise CheckpointError(f"{path} is missing: the saved model is incomplete")
     try:
-        content = path.read_bytes() if path.stat().st_size == entry.get("bytes") else b""
+        with open_regular(path) as file:
+            content = file.read() if os.fstat(file.fileno()).st_size == entry.get("bytes") else b""
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing: the saved model is incomplete") from None
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
     if hashlib.sha256(content).hexdigest() != digest:

@@ -11,9 +11,10 @@ from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from xerte.errors import CheckpointError
-from xerte.training.checkpoint import FORMAT, read_metadata, read_tensors, write_state
+from xerte.training.checkpoint import read_metadata, read_tensors, write_state
 from xerte.training.progress import Place
 
+_EARLIER = "xerte state 1"  # its weights lie in another order
 _ADAM = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -55,7 +56,7 @@ def restore(folder: Path, model: nn.Module, optimiser: torch.optim.Adam, steps: 
         CheckpointError: the checkpoint is damaged, or of an earlier version.
     """
     metadata = read_metadata(folder)
-    if metadata["format"] != FORMAT:
+    if metadata["format"] == _EARLIER:
         raise CheckpointError(f"the training in {folder} was begun by an earlier version: remove it to train anew")
     weights, best, of_adam = (read_tensors(folder, part) for part in ("weights", "best", "optimiser"))
     device = next(model.parameters()).device
