@@ -14,6 +14,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Literal
@@ -39,11 +40,11 @@ fault: Callable[[Operation, Path], None] = _nothing
 # Single operations
 
 
-def write_new(path: Path, *content: bytes | memoryview) -> None:
-    """Writes a file that is not there yet, and syncs it."""
+def write_new(path: Path, *content: bytes | memoryview, mode: int = 0o666) -> None:
+    """Writes a file that is not there yet, and syncs it; of the mode's permissions, the umask takes away some."""
     fault("create", path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as file:
+    with open(path, "xb", opener=partial(os.open, mode=mode)) as file:  # Path.open takes no mode
         for part in content:
             view = memoryview(part)
             for start in range(0, view.nbytes, _BLOCK):

@@ -1,15 +1,13 @@
-"""`xerte model …`: what can answer."""
+"""`xerte model …`: what can answer, and whether it is what it was."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from xerte.cli.output import AsJson, print_json, print_table, print_text
 
-model = typer.Typer(no_args_is_help=True, help="Models: list them with their scores.")
-
-
-@model.callback()
-def _group() -> None:
-    """Keeps `list` a command of its own."""
+model = typer.Typer(no_args_is_help=True, help="Models: list them, sign and verify them.")
 
 
 @model.command("list")
@@ -40,3 +38,52 @@ def list_models(as_json: AsJson = False) -> None:
     print_table("", columns, rows, left=5)
     if not any(one.dataset for one in found):
         print_text("Nothing is trained yet: `xerte train DATA` does that.")
+
+
+@model.command("sign")
+def sign(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="A saved model, by its name or folder.")],
+    key: Annotated[Path, typer.Option(help="Your private key: PEM, ed25519; made by --new-key where it is not there.")],
+    new_key: Annotated[bool, typer.Option("--new-key", help="Make the key first, and its public key KEY.pub.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Signs a saved model for those who will be handed it: weights, settings and what it learned from.
+
+    \b
+    xerte model sign mine-xerte --key mykey --new-key
+    """
+    from xerte.api import signing
+
+    public = signing.new_key(key) if new_key else None
+    signed = signing.sign(name, key)
+    if as_json:
+        print_json({**signed, "public_key": None if public is None else str(public)})
+        return
+    if public is not None:
+        print_text(f"the key is {key}: keep it to yourself; hand out {public}")
+    print_text(f"{name} is signed by {signed['key'][:16]}…")
+
+
+@model.command("verify")
+def verify(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="A saved model, by its name or folder.")],
+    key: Annotated[Path | None, typer.Option(help="The public key (PEM) of who must have signed it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Reads every byte of a saved model: is it as it was written and, with --key, signed by whom you trust?
+
+    \b
+    xerte model verify mine-xerte
+    xerte model verify mine-xerte --key theirs.pub
+    """
+    from xerte.api import signing
+
+    found = signing.verify(name, key)
+    if as_json:
+        print_json(found)
+        return
+    print_text(f"{name} is as it was written" if found["sealed"] else f"{name}: its weights are as they were written")
+    if not found["sealed"]:
+        print_text("note: an earlier version wrote it without a seal: whether its settings were edited cannot be told")
+    if key is not None:
+        print_text(f"it is signed by {found['key'][:16]}…")

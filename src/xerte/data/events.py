@@ -22,6 +22,7 @@ from xerte.data.rejects import Reject, find_rejects, rejects_files, write_reject
 from xerte.data.rhythm import finer_than_most
 from xerte.data.source import Source
 from xerte.data.splits import Finding
+from xerte.data.sql import checked
 from xerte.data.text import TextColumn
 from xerte.data.timeline import Lasting, Timeline, distinct_in_time_order, timeline
 from xerte.data.times import TimeFormat, TimeReading, infer_time
@@ -249,7 +250,7 @@ def _rows_with_object(coded: Coded, missing_object: str | None) -> tuple[npt.NDA
     """The good rows; those without an object are among them where a name stands for it."""
     if missing_object is None or missing_object == SKIP or not coded.nobody.any():
         return np.flatnonzero(~coded.bad), coded
-    name = missing_object.removeprefix("=").strip()
+    name = checked(missing_object).removeprefix("=").strip()
     if not name:
         raise InputError("name what stands for a missing object, like =nobody, or skip such rows")
     entities = coded.entities if name in coded.entities else Vocabulary.of([*coded.entities, name])

@@ -5,11 +5,11 @@ from pathlib import Path
 from xerte.errors import InputError, shown
 
 
-def quoted(value: str) -> str:
-    """A text in SQL.
+def checked(value: str) -> str:
+    """A text that can be kept.
 
     Raises:
-        InputError: it is no text: half a surrogate, or bytes of another encoding.
+        InputError: it is none: half a surrogate, bytes of another encoding, a zero byte.
     """
     try:
         value.encode()
@@ -17,7 +17,12 @@ def quoted(value: str) -> str:
         raise InputError(f"{shown(value)!r} is not valid Unicode") from None
     if "\0" in value:
         raise InputError(f"{shown(value)!r} holds a zero byte")
-    return "'" + value.replace("'", "''") + "'"
+    return value
+
+
+def quoted(value: str) -> str:
+    """A text in SQL; InputError where it is none."""
+    return "'" + checked(value).replace("'", "''") + "'"
 
 
 def identifier(name: str) -> str:

@@ -42,7 +42,7 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIn
         try:
             return open_index(dataset, dataset.kept).to(device)
         except DatasetError as error:
-            if error.code not in ("unknown_dataset", "other_version"):
+            if error.code == "damaged_dataset":
                 warnings.warn(f"{error.message}: the index is made anew", RemadeWarning, stacklevel=2)
     index = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
     if dataset.kept is not None:
@@ -116,7 +116,7 @@ def open_index(dataset: Dataset, kept: Kept, *, thorough: bool = False) -> Tempo
     folder = kept.columns / FOLDER
     body = read_manifest(folder, FORMAT, VERSION)
     if body.get("dataset") != kept.seal:
-        raise damaged(folder, "was made for other facts")
+        raise DatasetError(f"{folder} was made for other facts", hint="it is made anew when needed", code="other_facts")
     columns: dict[str, tuple[npt.DTypeLike, int]] = {"entity_start": (np.int64, dataset.num_entities + 1)}
     columns |= {name: (np.int32, 2 * len(dataset.facts)) for name in TemporalIndex.COLUMNS}
     wanted = {f"{name}.npy": promise for name, promise in columns.items()}

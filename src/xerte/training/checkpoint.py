@@ -24,7 +24,7 @@ from xerte.errors import CheckpointError
 from xerte.storage import atomic_write, open_regular, read_small, remove, sweep
 
 FORMAT, UNSEALED = "xerte state 3", ("xerte state 1", "xerte state 2")
-STATE, SEAL = "state.json", "seal"
+STATE, SEAL, SIGNATURE = "state.json", "seal", "signature.json"
 _LARGEST_STATE = 1 << 24
 _NO_DEFAULTS: Mapping[str, Mapping[str, Any]] = {}
 _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
@@ -40,6 +40,7 @@ def write_state(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], metad
     files = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        remove(folder / SIGNATURE)  # it is of what was there before
         for part, values in tensors.items():
             content = safetensors.torch.save(
                 {name: value.detach().cpu().contiguous() for name, value in values.items()}
@@ -71,7 +72,7 @@ def remove_state(folder: Path) -> None:
         return
     sweep(folder)
     for path in folder.iterdir():
-        if _FILE.fullmatch(path.name) or _UNFINISHED.fullmatch(path.name):
+        if path.name == SIGNATURE or _FILE.fullmatch(path.name) or _UNFINISHED.fullmatch(path.name):
             remove(path)
     with suppress(OSError):
         folder.rmdir()
