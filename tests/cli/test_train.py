@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 import torch
@@ -80,11 +81,12 @@ def test_training_shows_what_was_derived_and_every_epoch(mine: str, tmp_path: Pa
     assert "time_scale = " in lines[1]
     assert lines[2] == "training starts at 1, with the first fact"
     assert lines[3].startswith("set by you: dims = [4, 4], ")
-    assert lines[4].startswith("epoch 1: loss ")
-    assert lines[5].startswith("epoch 2: loss ")
-    assert "valid MRR" in lines[5]
-    assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[6])
-    assert lines[7:] == [f"The model is in {tmp_path}/home/runs/mine-graph: xerte evaluate mine --model mine-graph"]
+    assert re.fullmatch(r"about \d+ s to go: 2 epochs of 7 steps at [\d.e-]+ s, and [\d.e-]+ s for .*", lines[4])
+    assert lines[5].startswith("epoch 1: loss ")
+    assert lines[6].startswith("epoch 2: loss ")
+    assert "valid MRR" in lines[6]
+    assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[7])
+    assert lines[8:] == [f"The model is in {tmp_path}/home/runs/mine-graph: xerte evaluate mine --model mine-graph"]
     assert (tmp_path / "home" / "runs" / "mine-graph" / "state.json").exists()
 
 
@@ -134,7 +136,10 @@ def test_interrupted_the_same_command_goes_on(mine: str, tmp_path: Path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "run", interrupted)
         assert call(*command).exit_code != 0
-    assert "was interrupted" in mistake("evaluate", mine, "--model", tmp_path / "model")
+    text = ok("forecast", mine, "Ann", "visits", "60", "--model", tmp_path / "model")
+    assert "note: its training was stopped after 1 of 2 epochs: the best answers" in text
+    judged = json.loads(ok("evaluate", mine, "--model", tmp_path / "model", "--split", "valid", "--json"))
+    assert judged["metrics"]["time-aware"]["mrr"] == whole["epochs"][0]["valid"]["mrr"]
     text = ok(*command)
     assert "epoch 1" not in text
     assert "epoch 2: " in text
@@ -143,6 +148,56 @@ def test_interrupted_the_same_command_goes_on(mine: str, tmp_path: Path, monkeyp
     assert "holds this training, finished before: remove it to train anew" in ok(*command)
     again = json.loads(ok(*command, "--json"))
     assert [epoch["loss"] for epoch in again["epochs"]] == [epoch["loss"] for epoch in whole["epochs"]]
+
+
+def test_a_limit_stops_training_which_answers_at_once_and_goes_on(mine: str, tmp_path: Path) -> None:
+    small = ("--set", "epochs=2", "--set", "width=4", "--out")
+    whole = json.loads(ok("train", mine, *small, tmp_path / "whole", "--json"))
+    stopped = call("train", mine, *small, tmp_path / "model", "--limit", "0.0s", "--json")
+    assert stopped.exit_code == 3
+    assert "stopped by the limit; the same command goes on" in stopped.stderr
+    body = json.loads(stopped.stdout)
+    assert (body["unfinished"], len(body["epochs"])) == ({"epochs": 0, "of": 2}, 1)
+    text = ok("forecast", mine, "Ann", "visits", "60", "--model", tmp_path / "model")
+    assert "note: its training was stopped within the first epoch" in text
+    assert json.loads(ok("train", mine, *small, tmp_path / "model", "--json")) == whole | {
+        "folder": str(tmp_path / "model"),
+        "epochs": [dict(one, seconds=ANY, valid_seconds=ANY) for one in whole["epochs"]],
+    }
+    digests = [read_metadata(tmp_path / name)["files"]["weights"]["sha256"] for name in ("whole", "model")]
+    assert digests[0] == digests[1]
+    assert "no limit" in mistake("train", mine, "--limit", "soon")
+
+
+def test_where_counting_is_better_it_is_what_training_keeps(mine: str, tmp_path: Path) -> None:
+    """At such a rate nothing can be learned from a few facts."""
+    command = (
+        "train",
+        mine,
+        "--set",
+        "lr=0.2",
+        "--set",
+        "falling=false",
+        "--set",
+        "epochs=1",
+        "--out",
+        tmp_path / "bad",
+    )
+    text = ok(*command)
+    assert "note: recurrence answers: its valid MRR is " in text
+    body = json.loads(ok(*command, "--json"))
+    assert body["kept"] == "recurrence"
+    assert body["floor"]["mrr"] > body["epochs"][0]["valid"]["mrr"]
+    assert sum(body["shares"].values()) == pytest.approx(1)
+    question = ("forecast", mine, "Ann", "visits", "60", "--json", "--model")
+    answers = [json.loads(ok(*question, name))["answers"] for name in (tmp_path / "bad", "recurrence")]
+    assert answers[0] == answers[1]
+    judged = xerte.Model.load(tmp_path / "bad").evaluate("valid").metrics().mrr
+    assert judged == body["floor"]["mrr"]
+    kept = xerte.train(mine, lr=0.2, falling=False, epochs=1)
+    assert (kept.name, kept.metadata["shares"]) == ("recurrence", body["shares"])
+    asked_for = xerte.train(mine, model="distmult", lr=9.0, epochs=1, dim=4)
+    assert asked_for.name == "distmult"
 
 
 def test_another_training_in_the_folder_is_refused(mine: str, trained: Path) -> None:

@@ -72,6 +72,16 @@ TOY = dataset(
 )
 
 
+def test_a_quick_verdict_is_the_same_verdict_on_some_of_the_facts() -> None:
+    whole, some = (evaluate(Oddball(6), TOY, Split.TRAIN, every=every) for every in (1, 3))
+    chosen = [0, 1, 6, 7]  # both questions of facts 0 and 3
+    assert some.fact.tolist() == whole.fact[chosen].tolist() == [0, 0, 3, 3]
+    for name in ("relation", "answer", "reached", "seen", "recurring"):
+        assert getattr(some, name).tolist() == getattr(whole, name)[chosen].tolist(), name
+    for filter, ranks in some.ranks.items():
+        assert ranks.best.tolist() == whole.ranks[filter].best[chosen].tolist()
+
+
 def test_filters_of_the_toy() -> None:
     # (0, 0, ?, 3) asked for 1: 3 is true at 3 too; 2 was true at 0. Nothing is known at time 9 or of (4, 0).
     queries = Queries.at(torch.tensor([0, 0, 4, 4]), torch.tensor([0, 0, 0, 3]), torch.tensor([3, 9, 3, 4]))

@@ -10,7 +10,8 @@ import pytest
 from xerte.api.datasets import load
 from xerte.api.service import Service
 from xerte.data.lineage import Lineage
-from xerte.experiment.shelf import FLOOR, default_model, models, trained_models
+from xerte.experiment.kept import FLOOR
+from xerte.experiment.shelf import default_model, models, trained_models
 
 
 def keep(folder: Path, mrr: float, age: float, dataset: str = "world") -> None:

@@ -26,6 +26,7 @@ from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.growing import grown
 from xerte.experiment.horizon import many_steps as far_ahead
+from xerte.experiment.kept import standing
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
 from xerte.experiment.trace import Trace
@@ -272,7 +273,12 @@ class Model:
     def warnings(self) -> tuple[str, ...]:
         """What a reader of this model's answers should know: what is not as it was when it was trained."""
         lineage = self.forecaster.lineage if isinstance(self.forecaster, Learner) else None
-        return () if lineage is None else lineage.news(self.dataset)
+        return (*self.standing, *(() if lineage is None else lineage.news(self.dataset)))
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """What training came to, where that is not the model as asked for: it was stopped, or recurrence is better."""
+        return standing(self.metadata)
 
     def trace(self, evaluation: Evaluation, command: str = "") -> Trace:
         """What a run measured, by what, where and how: `.write(path)` keeps it.

@@ -1,7 +1,9 @@
 """Training, in one call."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from xerte.api.datasets import load
@@ -14,9 +16,13 @@ from xerte.experiment.preset import Resolved
 from xerte.experiment.preset import parse_setting as parse_setting
 from xerte.experiment.preset import resolve as resolve
 from xerte.experiment.registry import default_preset as default_preset
+from xerte.experiment.saved import is_usable as is_usable
 from xerte.experiment.train import Epoch as Epoch
+from xerte.experiment.train import Estimate as Estimate
 from xerte.experiment.train import Progress as Progress
-from xerte.forecaster import Forecaster
+
+_LIMIT = re.compile(r"(\d+(?:\.\d*)?)\s*(s|m|min|h|)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
 def train(
@@ -29,9 +35,14 @@ def train(
     on_epoch: Callable[[Epoch], None] | None = None,
     tensorboard: bool = False,
     model: str | None = None,
+    limit: str | float | None = None,
+    on_estimate: Callable[[Estimate], None] | None = None,
     **overrides: Any,
 ) -> Model:
     """Trains the sum of parts, or another model that learns, on a dataset.
+
+    The sum of parts is compared with recurrence on valid; where it is behind, recurrence is what comes back
+    (`metadata` tells both). Another model is kept as asked for.
 
     `train("world", preset="world", k=20).forecast(…)`; `train("world", model="transe", dim=50)`
 
@@ -46,6 +57,9 @@ def train(
         on_progress, on_epoch: callbacks, after steps and after every epoch.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` in the folder.
         model: what learns; None: what the preset names.
+        limit: stop after so long, "10m" or seconds: the best epoch so far comes back, and `metadata["unfinished"]`
+            says so. With a folder, the same call goes on.
+        on_estimate: told once, after the first steps, about how long training will take.
         overrides: single settings, by name.
     """
     data = load(dataset) if isinstance(dataset, str) else dataset
@@ -54,6 +68,31 @@ def train(
         raise InputError("logs for TensorBoard go to the model's folder: name one")
     callbacks = (on_progress, on_epoch)
     settings = preset if isinstance(preset, Resolved) else resolve(preset, data, overrides, model)
-    trained = experiment.train(data, settings, device, seed, place, *callbacks, tensorboard=tensorboard)
-    forecaster: Forecaster = trained.model
-    return Model(forecaster, data, device=device, metadata=trained.metadata)
+    trained = experiment.train(
+        data,
+        settings,
+        device,
+        seed,
+        place,
+        *callbacks,
+        until=deadline(limit),
+        tensorboard=tensorboard,
+        on_estimate=on_estimate,
+        compare=True,
+    )
+    return Model(trained.kept, data, device=device, metadata=trained.metadata)
+
+
+def deadline(limit: str | float | None) -> Callable[[], bool] | None:
+    """Whether so long has passed since now: seconds, or "90s", "10m", "2h".
+
+    Raises:
+        InputError: it is no such length of time.
+    """
+    if limit is None:
+        return None
+    match = _LIMIT.fullmatch(str(limit))
+    if match is None:
+        raise InputError(f"{limit!r} is no limit: write it like 90s, 10m or 2h; a number alone is seconds")
+    end = monotonic() + float(match[1]) * _SECONDS[match[2]]
+    return lambda: monotonic() >= end

@@ -32,13 +32,15 @@ def print_note(note: str) -> None:
 
 
 def open_model(dataset: str, name: str | None, device: str) -> "tuple[Model, str]":
-    """The model, ready, and a line that says which it is where none was named and one is trained."""
+    """The model, ready, and a note: which it is where none was named and one is trained, and what is odd about it."""
     from xerte.api.service import Service
 
     service = Service(device)
     if name is not None:
-        return service.model(dataset, name), ""
+        model = service.model(dataset, name)
+        return model, "\n".join(f"note: {line}" for line in model.standing)
     chosen = service.default_model(dataset)
     score = "" if chosen.valid_mrr is None else f", valid MRR {chosen.valid_mrr:.2f}"
     note = f"note: {chosen.name} answered, the newest model trained on {dataset}{score}; --model names another"
-    return service.model(dataset, chosen.name), note if chosen.dataset else ""
+    model = service.model(dataset, chosen.name)
+    return model, "\n".join([note, *(f"note: {line}" for line in model.standing)]) if chosen.dataset else ""

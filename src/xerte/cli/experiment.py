@@ -1,16 +1,14 @@
 """`xerte experiment`: runs what the files in experiments/ say, searches grids, packs trained models."""
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
-from xerte.cli.train import training_bar
+from xerte.cli.train import STOPPED, Limit, training_bar
 from xerte.files import write_text
 from xerte.types import Split
 
@@ -20,16 +18,10 @@ if TYPE_CHECKING:
 
 experiment = typer.Typer(no_args_is_help=True, help="Runs the files in experiments/; grids; compact models.")
 
-STOPPED = 3
-"""The exit code of a run that was told to stop and is not finished."""
 _COLUMNS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 
 Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
-Limit = Annotated[
-    float | None,
-    typer.Option(min=0, help="Stop at a checkpoint after so many seconds; exit code 3, the same command goes on."),
-]
 
 
 @experiment.command()
@@ -55,8 +47,9 @@ def run(
     xerte experiment run experiments/icews14 experiments/yago --seed 0 --limit 540
     """
     from xerte.api.experiments import Outcome, Runner, files_of, read_experiment
+    from xerte.api.training import deadline
 
-    until = _deadline(limit)
+    until = deadline(limit)
     found = [(file, read_experiment(file)) for file in files_of(files)]
     todo = [(file, one, number) for file, one in found for number in seed or one.wanted]
     ran: list[Ran] = []
@@ -111,9 +104,9 @@ def grid(
     xerte experiment grid world --preset world --axis 'k=[10,25]' --axis 'gamma=[0.0,0.5]' --out grid --set epochs=1
     """
     from xerte.api import experiments as api
-    from xerte.api.training import default_preset, parse_setting
+    from xerte.api.training import deadline, default_preset, parse_setting
 
-    until = _deadline(limit)
+    until = deadline(limit)
     base = api.Experiment(
         "grid", dataset, model, preset or default_preset(model), overrides=dict(map(parse_setting, setting or []))
     )
@@ -184,14 +177,6 @@ def pack(
     )
 
 
-def _deadline(limit: float | None) -> Callable[[], bool] | None:
-    """Whether so many seconds have passed since now."""
-    if limit is None:
-        return None
-    end = monotonic() + limit
-    return lambda: monotonic() >= end
-
-
 def _print_epoch(epoch: "Epoch") -> None:
     print_text(
         f"  epoch {epoch.number + 1}: loss {epoch.loss:.4f}, valid MRR {epoch.valid['mrr']:.2f} "
@@ -199,10 +184,10 @@ def _print_epoch(epoch: "Epoch") -> None:
     )
 
 
-def _stop_unless_finished(done: int, total: int, limit: float | None) -> None:
+def _stop_unless_finished(done: int, total: int, limit: str | None) -> None:
     if done < total:
         typer.echo(
-            f"xerte: stopped after {limit:g} s with {done} of {total} runs finished; the same command goes on", err=True
+            f"xerte: stopped after {limit} with {done} of {total} runs finished; the same command goes on", err=True
         )
         raise typer.Exit(STOPPED)
 

@@ -1,11 +1,14 @@
 """`xerte model …`: what can answer, and whether it is what it was."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from xerte.cli.output import AsJson, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from xerte.experiment.shelf import TrainedModel
 
 model = typer.Typer(no_args_is_help=True, help="Models: list them, sign and verify them.")
 
@@ -29,7 +32,7 @@ def list_models(as_json: AsJson = False) -> None:
         return
     rows = [
         (
-            *(one.name, one.model, one.dataset or "any", one.preset or "", (one.trained or "")[:10]),
+            *(one.name, _what(one), one.dataset or "any", one.preset or "", (one.trained or "")[:10]),
             *("" if score is None else score for score in (one.valid_mrr, one.test_mrr)),
         )
         for one in found
@@ -87,3 +90,10 @@ def verify(
         print_text("note: an earlier version wrote it without a seal: whether its settings were edited cannot be told")
     if key is not None:
         print_text(f"it is signed by {found['key'][:16]}…")
+
+
+def _what(one: "TrainedModel") -> str:
+    """What answers under a name; of a training that was stopped, how far it came."""
+    stopped = one.unfinished
+    far = f", {stopped['epochs']} of {stopped['of']} epochs" if stopped else ""
+    return f"{one.kept or one.model}{far}"

@@ -11,11 +11,21 @@ import typer
 
 from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
+from xerte.data.words import counted
 from xerte.files import refuse_to_overwrite
 from xerte.types import Split
 
 if TYPE_CHECKING:
-    from xerte.api.training import Epoch, Progress
+    from xerte.api import Model
+    from xerte.api.training import Epoch, Estimate, Progress
+
+STOPPED = 3
+"""The exit code of a training that was told to stop and is not finished."""
+Limit = Annotated[
+    str | None,
+    typer.Option(help="Stop after so long (540, 90s, 10m, 2h); exit code 3, the same command goes on."),
+]
+_ABOUT = ((5400, 3600, "h"), (90, 60, "min"), (0, 1, "s"))
 
 
 def train(
@@ -35,6 +45,7 @@ def train(
     ] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     seed: Annotated[int, typer.Option(help="Of parameters, batches and sampling.")] = 0,
+    limit: Limit = None,
     trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard to the model's folder.")
@@ -42,12 +53,14 @@ def train(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Trains a model; interrupted, the same command goes on where it stopped.
+    """Trains a model; stopped, by --limit or otherwise, it answers with its best epoch so far.
 
-    Finished training is not repeated.
+    The same command goes on where it stopped; finished training is not repeated. The default model is compared with
+    recurrence on valid, which answers in its place where it is better.
 
     \b
     xerte train mine
+    xerte train mine --limit 10m
     xerte train icews14 --preset best
     xerte train icews14 --preset paper --device cuda
     xerte train icews14 --model tntcomplex
@@ -56,7 +69,7 @@ def train(
     """
     from xerte import api
     from xerte.api import schemas
-    from xerte.api.training import parse_setting, resolve, run_folder
+    from xerte.api.training import is_usable, parse_setting, resolve, run_folder
 
     if trace is not None:
         refuse_to_overwrite(trace, [], force)
@@ -78,35 +91,69 @@ def train(
             f"Hits@1 {valid['hits@1']:.2f}, Hits@10 {valid['hits@10']:.2f} ({taken:.1f} s + {judged:.1f} s)"
         )
 
+    name = str(folder if out else folder.name)
     try:
         with training_bar() as report:
             callbacks = (report, None if as_json else print_epoch)
-            trained = api.train(data, resolved, device, seed, folder, *callbacks, tensorboard)
+            told = None if as_json else _print_estimate
+            trained = api.train(
+                data, resolved, device, seed, folder, *callbacks, tensorboard, limit=limit, on_estimate=told
+            )
     except KeyboardInterrupt:
-        typer.echo("xerte: stopped; the same command goes on from the last checkpoint", err=True)
+        best = f"{name} answers with the best epoch so far; " if is_usable(folder) else ""
+        typer.echo(f"xerte: stopped; {best}the same command goes on from the last checkpoint", err=True)
         raise
-    if not epochs and not as_json:
+    finished = "unfinished" not in trained.metadata
+    if not epochs and finished and not as_json:
         print_text(f"{folder} holds this training, finished before: remove it to train anew.")
     evaluation = None
-    if trace is not None:
+    if trace is not None and finished:
         evaluation = trained.evaluate(Split.TEST)
         chosen = ["--model", model] if model and not preset else ["--preset", resolved.preset]
         words = ["xerte", "train", dataset, *chosen, "--seed", str(seed), "--device", device]
         words += [word for text in setting or [] for word in ("--set", text)]
         trained.trace(evaluation, shlex.join([*words, "--trace", trace.name])).write(trace)
     if as_json:
-        body = {"folder": str(folder), **{key: trained.metadata[key] for key in ("settings", "training", "epochs")}}
+        keys = ("settings", "training", "epochs", "floor", "shares", "unfinished")
+        body = {"folder": str(folder), "kept": trained.name}
+        body |= {key: trained.metadata[key] for key in keys if key in trained.metadata}
         print_json(schemas.Training.model_validate(body | ({"test": evaluation.to_json()} if evaluation else {})))
+        _exit_unless(finished)
         return
     if evaluation is not None:
         rows = [
             (n, m["mrr"], m["hits@1"], m["hits@3"], m["hits@10"]) for n, m in evaluation.to_json()["metrics"].items()
         ]
         print_table("test", ("filter", "MRR", "Hits@1", "Hits@3", "Hits@10"), rows)
-    ours = max((epoch["valid"]["mrr"] for epoch in trained.metadata["epochs"]), default=0.0)
-    floor = api.Model.load("recurrence", data).evaluate(Split.VALID).metrics().mrr
-    print_text(f"valid MRR: {ours:.2f}; recurrence, the training-free floor: {floor:.2f}")
-    print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {folder if out else folder.name}")
+    print_text(_summary(trained))
+    for line in trained.standing:
+        print_text(f"note: {line}")
+    print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {name}")
+    _exit_unless(finished)
+
+
+def _exit_unless(finished: bool) -> None:
+    """The exit code of a training that its limit stopped."""
+    if not finished:
+        typer.echo("xerte: stopped by the limit; the same command goes on", err=True)
+        raise typer.Exit(STOPPED)
+
+
+def _print_estimate(told: "Estimate") -> None:
+    _, size, unit = next(one for one in _ABOUT if told.seconds >= one[0])
+    print_text(
+        f"about {max(1, round(told.seconds / size))} {unit} to go: {counted(told.epochs, 'epoch')} of "
+        f"{counted(told.steps, 'step')} at {told.step_s:.2g} s, and {told.valid_s:.2g} s for each validation"
+    )
+
+
+def _summary(trained: "Model") -> str:
+    """What was learned beside what counting reaches, and which parts carry the forecast."""
+    found = trained.metadata
+    ours = max((epoch["valid"]["mrr"] for epoch in found["epochs"]), default=0.0)
+    floor = f"; recurrence, the training-free floor: {found['floor']['mrr']:.2f}" if "floor" in found else ""
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in found.get("shares", {}).items())
+    return f"valid MRR: {ours:.2f}{floor}" + (f"; its first answers rest on {shares}" if shares else "")
 
 
 @contextmanager

@@ -7,12 +7,23 @@ from typing import Any
 
 import torch
 
+from xerte.baselines.recurrence import Recurrence
 from xerte.data.dataset import Dataset
 from xerte.data.frame import Frame
 from xerte.errors import CheckpointError, InputError, XerteError
+from xerte.experiment.kept import is_behind
 from xerte.experiment.preset import fit
 from xerte.experiment.registry import MODELS, default_preset, learner
-from xerte.experiment.saved import dataset_of, find_model, is_model, load_model, models_in, own_shelves, saved_names
+from xerte.experiment.saved import (
+    CHECKPOINT,
+    dataset_of,
+    find_model,
+    is_model,
+    load_model,
+    models_in,
+    own_shelves,
+    saved_names,
+)
 from xerte.forecaster import Forecaster
 from xerte.home import home_folder
 
@@ -34,6 +45,8 @@ def make(name: str, dataset: Dataset, device: torch.device) -> tuple[Forecaster,
         found = _trained(name, dataset)
     if found is not None:
         model, metadata = load_model(found, dataset)
+        if is_behind(metadata):
+            return Recurrence.fit(dataset), metadata
         return model.to(device), metadata
     if name not in MODELS:
         raise _absent(name)
@@ -61,9 +74,11 @@ def trained_on(name: str) -> str:
 def _absent(name: str) -> XerteError:
     """Why there is no model of this name: its training was interrupted, it is another folder, or nothing is."""
     folder = Path(name)
-    if is_model(folder / "checkpoint"):
+    if is_model(folder / CHECKPOINT):
         return CheckpointError(
-            f"training in {folder} was interrupted", hint="the same training again finishes it", code="unfinished_model"
+            f"training in {folder} was stopped within its first epoch",
+            hint="the same training again finishes it",
+            code="unfinished_model",
         )
     if folder.is_dir():
         return CheckpointError(f"{folder} holds no saved model")

@@ -22,11 +22,14 @@ from xerte.experiment.version1 import upgraded
 from xerte.forecaster import Forecaster, Learner
 from xerte.home import home_folder
 from xerte.training.checkpoint import has_state, read_metadata, read_tensors, write_state
+from xerte.training.progress import Place
 
 SEEDS = 1 << 32
 """Seeds are whole numbers from 0 up to here."""
 PRETRAINED = Path(__file__).parents[3] / "pretrained"
 """Compact models that come with a clone of the project; not part of an installed package."""
+CHECKPOINT = "checkpoint"
+"""The folder, inside a model's, of a training under way."""
 _PRECISE = ("frequency", "phase")
 """Of these a small error grows with time: cos(ω t + φ)."""
 _VERSION_1 = ("dataset", "data")
@@ -69,12 +72,48 @@ def pack_model(folder: Path, to: Path, more: Mapping[str, Any]) -> None:
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The metadata and the weights of a saved model, as they are written today."""
-    return upgraded(read_metadata(folder), read_tensors(folder, "weights"))
+    if has_state(folder):
+        return upgraded(read_metadata(folder), read_tensors(folder, "weights"))
+    return usable_metadata(folder), read_tensors(folder / CHECKPOINT, "best")
 
 
 def is_model(folder: Path) -> bool:
-    """Whether a folder holds a saved model."""
+    """Whether a folder holds a model whose training is finished."""
     return has_state(folder)
+
+
+def is_usable(folder: Path) -> bool:
+    """Whether a folder holds a model, finished or stopped with an epoch to use."""
+    if has_state(folder):
+        return True
+    try:
+        return bool(usable_metadata(folder)["epochs"])
+    except CheckpointError:
+        return False
+
+
+def usable_metadata(folder: Path) -> dict[str, Any]:
+    """The metadata of a folder's model; of a training that was stopped, as if its best epoch had been its last.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged.
+    """
+    if has_state(folder) or not has_state(folder / CHECKPOINT):
+        return read_metadata(folder)
+    metadata = read_metadata(folder / CHECKPOINT)
+    try:
+        place = TypeAdapter(Place).validate_python(metadata["place"])
+        epochs = place.epochs or ((place.early,) if place.early else ())
+        stopped = unfinished(place.epoch, int(metadata["training"]["epochs"]))
+    except (KeyError, TypeError, ValueError):
+        raise CheckpointError(f"the checkpoint in {folder} is damaged") from None
+    files = {"weights": metadata["files"].get("best", {})}
+    return metadata | {"epochs": [asdict(epoch) for epoch in epochs], "unfinished": stopped, "files": files}
+
+
+def unfinished(epochs: int, of: int) -> dict[str, int]:
+    """How far a training came that was stopped."""
+    return {"epochs": epochs, "of": of}
 
 
 def dataset_of(folder: Path) -> str:
@@ -83,7 +122,7 @@ def dataset_of(folder: Path) -> str:
     Raises:
         CheckpointError: the folder is damaged.
     """
-    metadata = read_metadata(folder)
+    metadata = usable_metadata(folder)
     lineage, before = metadata.get("lineage"), metadata.get("dataset")
     name = before.get("name") if isinstance(before, dict) else None
     name = lineage.get("dataset") if isinstance(lineage, dict) else name
@@ -121,7 +160,7 @@ def _refuse_other_dataset(lineage: Lineage, dataset: Dataset, model: str) -> Non
 def fits(folder: Path, dataset: Dataset) -> bool:
     """Whether the model of a folder can be opened for a dataset."""
     try:
-        metadata = read_metadata(folder)
+        metadata = usable_metadata(folder)
         if "lineage" in metadata:
             return not TypeAdapter(Lineage).validate_python(metadata["lineage"]).difference(dataset)
         load_model(folder, dataset)
@@ -133,7 +172,7 @@ def fits(folder: Path, dataset: Dataset) -> bool:
 def find_model(name: str | Path) -> Path | None:
     """The folder of a saved model: the folder itself, or one of that name among the models at home or in a clone."""
     places = (Path(name), home_folder() / name, *(shelf / name for shelf in _shelves()))
-    return next((place for place in places if is_model(place)), None)
+    return next((place for place in places if is_usable(place)), None)
 
 
 def saved_names() -> list[str]:
@@ -143,7 +182,7 @@ def saved_names() -> list[str]:
 
 def models_in(folder: Path) -> list[Path]:
     """The saved models right inside a folder, which need not be there."""
-    return sorted(place for place in folder.iterdir() if is_model(place)) if folder.is_dir() else []
+    return sorted(place for place in folder.iterdir() if is_usable(place)) if folder.is_dir() else []
 
 
 def own_shelves() -> tuple[Path, ...]:

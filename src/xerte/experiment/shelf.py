@@ -8,12 +8,10 @@ from typing import Any
 from xerte.data.dataset import Dataset
 from xerte.errors import XerteError
 from xerte.experiment import saved
+from xerte.experiment.kept import FLOOR, is_behind
 from xerte.experiment.registry import MODELS
-from xerte.experiment.saved import dataset_of, fits, models_in, own_shelves
-from xerte.training.checkpoint import STATE, read_metadata
-
-FLOOR = "recurrence"
-"""Answers where nothing has been trained."""
+from xerte.experiment.saved import CHECKPOINT, dataset_of, fits, models_in, own_shelves, usable_metadata
+from xerte.training.checkpoint import STATE, has_state
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,8 @@ class TrainedModel:
     test_mrr: float | None = None
     folder: str | None = None
     version: str | None = None
+    kept: str | None = None
+    unfinished: dict[str, int] | None = None
 
 
 def trained_models(dataset: str | None = None) -> list[TrainedModel]:
@@ -37,7 +37,7 @@ def trained_models(dataset: str | None = None) -> list[TrainedModel]:
     A folder whose model is damaged is left out: opening it by its name says what is wrong.
     """
     runs = {folder.resolve(): folder for shelf in own_shelves() for folder in models_in(shelf)}
-    newest = sorted(runs.values(), key=lambda folder: -(folder / STATE).stat().st_mtime)
+    newest = sorted(runs.values(), key=lambda folder: -_state_file(folder).stat().st_mtime)
     found = [one for folder in (*newest, *models_in(saved.PRETRAINED)) if (one := _described(folder)) is not None]
     return [one for one in found if dataset is None or one.dataset == dataset]
 
@@ -49,17 +49,20 @@ def models() -> list[TrainedModel]:
 
 
 def default_model(dataset: Dataset) -> TrainedModel:
-    """The newest trained model that fits a dataset; where there is none, recurrence."""
-    fitting = (one for one in trained_models(dataset.name) if fits(Path(str(one.folder)), dataset))
+    """The newest trained model that fits a dataset, rather a finished one; where there is none, recurrence."""
+    known = sorted(trained_models(dataset.name), key=lambda one: one.unfinished is not None)
+    fitting = (one for one in known if fits(Path(str(one.folder)), dataset))
     return next(fitting, TrainedModel(FLOOR, FLOOR))
 
 
 def _described(folder: Path) -> TrainedModel | None:
     try:
-        metadata = read_metadata(folder)
+        metadata = usable_metadata(folder)
         epochs = metadata.get("epochs") or []
         best = max((float(epoch["valid"]["mrr"]) for epoch in epochs), default=None)
-        trained = datetime.fromtimestamp((folder / STATE).stat().st_mtime, UTC)
+        behind = is_behind(metadata)
+        best = float(metadata["floor"]["mrr"]) if behind else best
+        trained = datetime.fromtimestamp(_state_file(folder).stat().st_mtime, UTC)
         return TrainedModel(
             name=folder.name,
             model=str(metadata["model"]),
@@ -70,9 +73,15 @@ def _described(folder: Path) -> TrainedModel | None:
             test_mrr=_test_mrr(metadata),
             folder=str(folder),
             version=version(metadata),
+            kept=FLOOR if behind else str(metadata["model"]),
+            unfinished=metadata.get("unfinished"),
         )
     except (XerteError, OSError, KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def _state_file(folder: Path) -> Path:
+    return (folder if has_state(folder) else folder / CHECKPOINT) / STATE
 
 
 def _test_mrr(metadata: dict[str, Any]) -> float | None:

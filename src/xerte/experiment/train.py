@@ -8,30 +8,49 @@ from typing import Any
 
 import torch
 
+from xerte.baselines.recurrence import Recurrence
 from xerte.data.dataset import Dataset
 from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
 from xerte.errors import InputError
 from xerte.experiment.device import choose_device
+from xerte.experiment.kept import Floor, is_behind, mean_shares
 from xerte.experiment.logs import training_logs
 from xerte.experiment.preset import Resolved
 from xerte.experiment.registry import learner
-from xerte.experiment.saved import SEEDS, is_model, kept_metadata, load_model, metadata_of, save_model
+from xerte.experiment.saved import (
+    CHECKPOINT,
+    SEEDS,
+    is_model,
+    kept_metadata,
+    load_model,
+    metadata_of,
+    save_model,
+    unfinished,
+)
 from xerte.experiment.trace import device_name
-from xerte.forecaster import Learner
+from xerte.forecaster import Forecaster, Learner
 from xerte.graph.stored import index_of
 from xerte.storage import lock
 from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Trainer
 from xerte.training.progress import Epoch as Epoch
+from xerte.training.progress import Estimate as Estimate
 from xerte.training.progress import Progress as Progress
+from xerte.training.validation import quick_every, validate
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model with its best epoch's weights, all there is to say about it, and whether training was finished."""
+    """What training keeps, all there is to say about it, and whether training was finished.
+
+    Attributes:
+        model: with its best epoch's weights.
+        kept: what answers: the model or, where it was compared and is better on valid, recurrence.
+    """
 
     model: Learner
+    kept: Forecaster
     metadata: dict[str, Any]
     finished: bool
 
@@ -46,6 +65,8 @@ def train(
     on_epoch: Callable[[Epoch], None] | None = None,
     until: Callable[[], bool] | None = None,
     tensorboard: bool = False,
+    on_estimate: Callable[[Estimate], None] | None = None,
+    compare: bool = False,
 ) -> Trained:
     """Trains a model and, given a folder, saves it there.
 
@@ -57,9 +78,10 @@ def train(
         device: "auto", "cpu", "cuda", …
         seed: of parameters, batches and sampling.
         folder: where the model goes; checkpoints are kept in `checkpoint/` inside it until training is finished.
-        on_progress, on_epoch: callbacks.
+        on_progress, on_epoch, on_estimate: callbacks; the last one is called once, after the first steps.
         until: asked after every step; True stops after a checkpoint.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` inside the folder.
+        compare: measure recurrence, too: the default model is kept only where it is at least as good on valid.
 
     Raises:
         InputError: the device, the seed or the folder cannot be used.
@@ -78,22 +100,54 @@ def train(
             module = build(settings.model, Frame.of(dataset), seed).to(chosen)
         module.lineage = Lineage.of(dataset)
         history = index_of(dataset, chosen)
-        checkpoint = None if folder is None else folder / "checkpoint"
-        about = metadata_of(module, dataset)
-        trainer = Trainer(module, dataset, history, settings.training, seed, checkpoint, about, on_progress, on_epoch)
+        checkpoint = None if folder is None else folder / CHECKPOINT
+        beside = {"preset": settings.preset, "device": device_name(chosen)}
+        trainer = Trainer(
+            module,
+            dataset,
+            history,
+            settings.training,
+            seed,
+            checkpoint,
+            metadata_of(module, dataset),
+            on_progress,
+            on_epoch,
+            on_estimate,
+            beside,
+        )
         if folder is not None and is_model(folder):
             refuse_other(folder, kept_metadata(folder, dataset), trainer.metadata, trainer.defaults)
             module, metadata = load_model(folder, dataset)
-            remove_state(folder / "checkpoint")
-            return Trained(module.to(chosen), metadata, finished=True)
+            remove_state(folder / CHECKPOINT)
+            kept = Recurrence.fit(dataset) if is_behind(metadata) else module.to(chosen)
+            return Trained(module.to(chosen), kept, metadata, finished=True)
+        floor = Floor.of(dataset, history) if compare else None
+        trainer.beside |= {} if floor is None else {"floor": dict(floor.valid)}
         with training_logs(folder if tensorboard else None, trainer):
             epochs = trainer.run(until)
-        made = {"preset": settings.preset, "epochs": [asdict(epoch) for epoch in epochs], "device": device_name(chosen)}
-        metadata = trainer.metadata | made
-        if folder is not None and trainer.finished:
+        if floor is not None and not epochs:
+            floor = _judge_early(trainer)
+            epochs = () if trainer.place.early is None else (trainer.place.early,)
+        metadata = trainer.metadata | trainer.beside | {"epochs": [asdict(epoch) for epoch in epochs]}
+        kept = module.eval() if floor is None or not is_behind(metadata) else floor.forecaster
+        if compare:
+            metadata["shares"] = mean_shares(kept, dataset, history)
+        if trainer.finished and folder is not None:
             save_model(folder, module, dataset, metadata)
-            remove_state(folder / "checkpoint")
-        return Trained(module.eval(), metadata, trainer.finished)
+            remove_state(folder / CHECKPOINT)
+        if not trainer.finished:
+            metadata["unfinished"] = unfinished(trainer.place.epoch, settings.training.epochs)
+        return Trained(module.eval(), kept, metadata, trainer.finished)
+
+
+def _judge_early(trainer: Trainer) -> Floor:
+    """Within its first epoch training has no best epoch: weights of the moment are judged on a few facts of valid."""
+    every = quick_every(trainer.dataset)
+    floor = Floor.of(trainer.dataset, trainer.history, every)
+    trainer.beside |= {"floor": dict(floor.valid)}
+    valid, seconds = validate(trainer.model, trainer.dataset, trainer.history, every)
+    trainer.keep_early(Epoch(0, trainer.place.loss_sum / max(1, trainer.place.step), valid, 0.0, seconds))
+    return floor
 
 
 def _make(folder: Path) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -19,10 +20,13 @@ from xerte.graph.index import TemporalIndex
 from xerte.training import resume
 from xerte.training.batches import Batches
 from xerte.training.checkpoint import has_state, read_metadata, refuse_other
-from xerte.training.progress import Epoch, Place, Progress
+from xerte.training.progress import Epoch, Estimate, Place, Progress
 from xerte.training.settings import TrainingSettings
 from xerte.training.step import TrainingStep
-from xerte.training.validation import refuse_no_validation, validate
+from xerte.training.validation import refuse_no_validation, validate, validation_seconds
+
+_PROBED = 6
+"""Steps after which it is told how long training will take."""
 
 
 class Trainer:
@@ -39,7 +43,8 @@ class Trainer:
         seed: of batches and sampling.
         folder: where checkpoints go; None: nowhere.
         metadata: about the model, its lineage first, kept in every checkpoint and compared on resuming.
-        on_progress, on_epoch: callbacks.
+        beside: also kept in every checkpoint, not compared.
+        on_progress, on_epoch, on_estimate: callbacks; the last one is called once, after the first steps.
     """
 
     def __init__(
@@ -53,6 +58,8 @@ class Trainer:
         metadata: dict[str, Any] | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_epoch: Callable[[Epoch], None] | None = None,
+        on_estimate: Callable[[Estimate], None] | None = None,
+        beside: dict[str, Any] | None = None,
     ) -> None:
         self.model, self.dataset, self.history, self.settings, self.seed = model, dataset, history, settings, seed
         self.folder = folder
@@ -60,7 +67,9 @@ class Trainer:
         self.metadata = {**(metadata or {"lineage": asdict(Lineage.of(dataset))}), **made_of}
         kinds = {"training": settings, "settings": getattr(model, "settings", None)}
         self.defaults = {name: _defaults(type(kind)) for name, kind in kinds.items() if isinstance(kind, BaseModel)}
-        self.on_progress, self.on_epoch = on_progress, on_epoch
+        self.beside = beside or {}
+        self.on_progress, self.on_epoch, self.on_estimate = on_progress, on_epoch, on_estimate
+        self._step_s: list[float] = []
         self.batches = Batches(dataset, settings.start, settings.batch_size, model.by_time, history.device)
         refuse_no_validation(dataset)
         self.step = TrainingStep(model, history, self.batches, settings)
@@ -68,18 +77,23 @@ class Trainer:
         self.best: dict[str, Tensor] = {}
 
     def run(self, until: Callable[[], bool] | None = None) -> tuple[Epoch, ...]:
-        """Trains to the end (or until told to stop after a checkpoint) and loads the best epoch's weights.
+        """Trains to the end (or until told to stop after a checkpoint) and loads the best epoch's weights, if any.
 
         Resumes from the folder's checkpoint where there is one.
         """
         self._resume()
         self.step.pretrain()
-        while not self.finished:
-            if not self._epoch(until):
-                return self.place.epochs
+        while not self.finished and self._epoch(until):
+            pass
         if self.best:
             self.model.load_state_dict(self.best)
         return self.place.epochs
+
+    def keep_early(self, verdict: Epoch) -> None:
+        """Keeps the weights of this moment as the best so far, where no epoch is over yet."""
+        self.best = self._weights()
+        self.place = replace(self.place, early=verdict)
+        self._save()
 
     @property
     def finished(self) -> bool:
@@ -96,9 +110,16 @@ class Trainer:
         loss_sum = torch.tensor(place.loss_sum, dtype=torch.float64, device=self.history.device)
         started, first = time.perf_counter(), place.step
         for step in range(place.step, steps):
+            began = time.perf_counter()
             self.step.slow_down((place.epoch + step / steps) / self.settings.epochs)
             loss_sum += self.step(order[step * size : (step + 1) * size], self.seed * 1_000_003 + place.epoch + 1)
             done = step + 1
+            if self.on_estimate is not None and len(self._step_s) < _PROBED:
+                float(loss_sum)  # the device has finished
+                self._step_s.append(time.perf_counter() - began)
+                if len(self._step_s) == _PROBED:
+                    self.on_estimate(self._estimate(steps - done))
+                    self.model.train()
             if self.on_progress is not None and (done % 10 == 0 or done == steps):
                 rate = (done - first) * size / (time.perf_counter() - started)
                 mean = float(loss_sum) / done
@@ -121,10 +142,20 @@ class Trainer:
         epoch = Epoch(self.place.epoch, loss, valid, seconds, valid_seconds)
         self.place = Place(epochs=(*self.place.epochs, epoch))
         if self.place.best == epoch.number:
-            self.best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+            self.best = self._weights()
         self._save()
         if self.on_epoch is not None:
             self.on_epoch(epoch)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+
+    def _estimate(self, steps_left: int) -> Estimate:
+        """From the median of the first steps, which leaves out what is made once, and a few facts of valid."""
+        epochs, steps, step_s = self.settings.epochs - self.place.epoch, len(self.batches), median(self._step_s)
+        valid_s = validation_seconds(self.model, self.dataset, self.history)
+        seconds = step_s * (steps_left + (epochs - 1) * steps) + epochs * valid_s
+        return Estimate(epochs, steps, step_s, valid_s, seconds)
 
     def _refuse_infinite(self, loss: float) -> None:
         """Raises InputError where the loss or a weight is no number any more: nothing good can come of going on."""
@@ -137,7 +168,7 @@ class Trainer:
     def _save(self) -> None:
         if self.folder is not None:
             now = resume.Training(self.model, self.step.optimiser, self.best, self.place)
-            resume.save(self.folder, now, self.metadata)
+            resume.save(self.folder, now, {**self.beside, **self.metadata})
 
     def _resume(self) -> None:
         """Goes on from the folder's checkpoint; one of another training is refused.
@@ -149,7 +180,7 @@ class Trainer:
             return
         refuse_other(self.folder, read_metadata(self.folder), self.metadata, self.defaults)
         then = resume.restore(self.folder, self.model, self.step.optimiser, len(self.batches))
-        self.best, self.place = then.best, then.place
+        self.best, self.place = ({} if then.place.early else then.best), replace(then.place, early=None)
 
 
 def _defaults(kind: type[BaseModel]) -> dict[str, Any]:

@@ -19,6 +19,25 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """About how long training will take from here, measured on its first steps and on a few validation facts.
+
+    Attributes:
+        epochs: that are left, the one under way included; patience may end training sooner.
+        steps: in an epoch.
+        step_s: of one step.
+        valid_s: of one validation.
+        seconds: of all that is left.
+    """
+
+    epochs: int
+    steps: int
+    step_s: float
+    valid_s: float
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Epoch:
     """One finished epoch: mean loss, time-aware MRR and Hits on valid, and what it took."""
 
@@ -38,12 +57,14 @@ class Place:
         loss_sum: of their mean losses.
         seconds: spent on them.
         epochs: those finished.
+        early: where training was stopped within its first epoch, the verdict on the weights of that moment.
     """
 
     step: Annotated[int, Field(ge=0)] = 0
     loss_sum: float = 0.0
     seconds: float = 0.0
     epochs: tuple[Epoch, ...] = ()
+    early: Epoch | None = None
 
     @property
     def epoch(self) -> int:

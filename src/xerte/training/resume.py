@@ -63,7 +63,7 @@ def restore(folder: Path, model: nn.Module, optimiser: torch.optim.Adam, steps: 
     try:
         place = TypeAdapter(Place).validate_python(metadata["place"])
         _require(place.step <= steps and math.isfinite(place.loss_sum))
-        _require(bool(best) == (place.best >= 0))
+        _require(bool(best) == (place.best >= 0 or place.early is not None))
         model.load_state_dict(weights)
         for name, value in best.items():
             _require(value.shape == weights[name].shape)

@@ -76,12 +76,20 @@ class Faithfulness(Body):
 
 
 class Training(Body):
-    """A finished training."""
+    """A training, finished or stopped."""
 
     folder: str
     """Where the model is."""
     settings: dict[str, Any]
     training: dict[str, Any]
     epochs: list[dict[str, Any]]
+    kept: str | None = None
+    """What answers: the model, or recurrence where it was better on valid."""
+    floor: dict[str, float] | None = None
+    """What recurrence reaches on valid."""
+    shares: dict[str, float] | None = None
+    """How much of the first answers' evidence comes from each part, the mean over valid."""
+    unfinished: dict[str, int] | None = None
+    """Where it was stopped: how many `epochs` were over, `of` how many; the best one answers."""
     test: dict[str, Any] | None = None
     """The evaluation on test, where it was asked for."""

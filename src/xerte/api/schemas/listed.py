@@ -135,6 +135,10 @@ class TrainedModel(Body):
     folder: str | None
     version: str | None
     """Changes with every weight."""
+    kept: str | None
+    """What answers: the model, or recurrence where it was better on valid."""
+    unfinished: dict[str, int] | None
+    """Of a training that was stopped: how many `epochs` were over, `of` how many; its best one answers."""
 
 
 class Refused(Body):
