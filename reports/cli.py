@@ -215,3 +215,36 @@ def time_study(
         return
     for block in blocks(body):
         block.show() if isinstance(block, Table) else print_text(block)
+
+
+@app.command("new-names")
+def new_names(
+    dataset: Data,
+    model: Annotated[list[str], typer.Option(help="A trained model, by name or folder; as often as needed.")],
+    device: Device = "auto",
+    save: Annotated[Path | None, typer.Option(help="Keep the study in this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """How well models answer about names, by how many facts they have read about them: none, one, a few, many.
+
+    \b
+    python -m reports new-names yago --model yago-best --model yago-paper --save results/live/new-names.json
+    """
+    from reports.live_pages import FORMAT, blocks
+    from reports.new_names import study
+    from reports.table import Table
+    from xerte import api
+    from xerte.experiment.trace import commit
+
+    with busy("asking"):
+        studies = [study(api.Model.load(name, dataset, device)) for name in model]
+    words = [dataset, *(word for name in model for word in ("--model", Path(name).name))]
+    command = shlex.join(["python", "-m", "reports", "new-names", *words])
+    body = {"format": FORMAT, "studies": studies, "command": command, "commit": commit(Path(__file__).parent)}
+    if save is not None:
+        write_json(save, body)
+    if as_json:
+        print_json(body)
+        return
+    for block in blocks(body):
+        block.show() if isinstance(block, Table) else print_text(block)
