@@ -156,6 +156,8 @@ def _both_directions(facts: Facts) -> tuple[Places, Places, Places, Places]:
 
 def bounds(under: TemporalIndex, entity: Tensor) -> tuple[Tensor, Tensor]:
     """As `TemporalIndex.bounds`; an entity it does not know has no edges, behind all others."""
+    if all_known(under, entity):
+        return under.bounds(entity)
     if not under.num_entities:
         return torch.zeros_like(entity), torch.zeros_like(entity)
     known = entity < under.num_entities
@@ -165,6 +167,8 @@ def bounds(under: TemporalIndex, entity: Tensor) -> tuple[Tensor, Tensor]:
 
 def before(under: TemporalIndex, entity: Tensor, time: Tensor) -> Tensor:
     """As `TemporalIndex.before`, likewise."""
+    if all_known(under, entity):
+        return under.before(entity, time)
     if not under.num_entities:
         return torch.zeros_like(time)
     known = entity < under.num_entities
@@ -173,12 +177,22 @@ def before(under: TemporalIndex, entity: Tensor, time: Tensor) -> Tensor:
 
 def prior_of_relation(under: TemporalIndex, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
     """As `TemporalIndex.prior_of_relation`; a relation it does not know comes behind all that an entity has."""
+    if all_known(under, entity, relation):
+        return under.prior_of_relation(entity, relation, time)
     _, behind = bounds(under, entity)
     if not under.num_positions:
         return behind, behind
     known = (entity < under.num_entities) & (relation < 2 * under.num_relations)
     start, stop = under.prior_of_relation(torch.where(known, entity, 0), torch.where(known, relation, 0), time)
     return torch.where(known, start, behind), torch.where(known, stop, behind)
+
+
+def all_known(under: TemporalIndex, entity: Tensor, relation: Tensor | None = None) -> bool:
+    """Whether an index knows all of these; a GPU is not waited for."""
+    if entity.is_cuda or not len(entity) or not under.num_positions:
+        return False
+    of_it = int(entity.max()) < under.num_entities
+    return of_it and (relation is None or int(relation.max()) < 2 * under.num_relations)
 
 
 # Searching

@@ -1,9 +1,9 @@
 """The temporal index: all facts and their reciprocals, so ordered that everything before t is one range."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -221,6 +221,17 @@ class TemporalIndex:
     def edges(self, position: Tensor) -> Edges:
         """The edges at these positions; int64 columns."""
         return Edges(*(self._take(name, position).long() for name in ("relation", "object", "time", "fact")))
+
+    def take(self, names: Sequence[str], position: Any) -> list[Any]:
+        """Some columns at these positions, as they are stored: of arrays arrays, of tensors tensors."""
+        if isinstance(position, Tensor):
+            return [self._take(name, position) for name in names]
+        return [self._arrays[name][position] for name in names]
+
+    @cached_property
+    def _arrays(self) -> dict[str, npt.NDArray[np.int32]]:
+        """The columns on a CPU, for NumPy, which starts a small operation several times sooner than torch does."""
+        return {name: column.numpy() for name, column in self.base.items()}
 
     def all_edges(self) -> tuple[Tensor, Edges]:
         """Every edge that can be seen, with its subject: (subject, edges) ordered by (subject, time, …)."""

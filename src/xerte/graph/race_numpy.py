@@ -38,11 +38,10 @@ def first(race: Race, history: TemporalIndex, sources: Sources) -> Tensor:
 def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
     time, start, stop = (column.numpy()[:, None] for column in (sources.time, sources.start, sources.stop))
     state = sources.noise.numpy().view(np.uint64)[:, None]
-    look = _Look(history)
     position = stop - 1 - np.arange(race.width)
     absent = position < start
     position[absent] = -1
-    relation, object, edge_time = look.edges(position)
+    relation, object, edge_time = history.take(("relation", "object", "time"), np.maximum(position, 0))
     relation, object = relation.astype(np.uint64), object.astype(np.uint64)
     content = ((relation << _31) | object) * _CONTENT + edge_time.astype(np.uint64)
     arrival = _exponential(_mixed(state * _3 + (content * _GOLDEN + _1))) / race.weights.of_arrays(edge_time, time)
@@ -54,22 +53,20 @@ def _first(race: Race, history: TemporalIndex, sources: Sources) -> Places:
     shell = race.width << np.arange(SHELLS)
     count = np.maximum(stop - start - shell, 0)
     count[:, :-1] -= count[:, 1:]
-    heaviest = race.weights.of_arrays(look.times(np.maximum(stop - shell, 0)), time)
+    heaviest = race.weights.of_arrays(history.take(("time",), np.maximum(stop - shell, 0))[0], time)
     most = BOUND * np.where(count > 0, count * heaviest, 0).sum(1)
     row = np.flatnonzero(_exponential(_mixed(state[:, 0] + np.uint64(ARRIVAL) * _STRIDE)) <= most * last)
     for draws in race.draws:
         if not len(row):
             break
-        late, late_arrival, until = _stream(race, history, sources.rows(torch.from_numpy(row)), look, draws)
+        late, late_arrival, until = _stream(race, history, sources.rows(torch.from_numpy(row)), draws)
         among = np.concatenate([arrival[row], late_arrival], axis=1).argpartition(race.size - 1, axis=1)[:, : race.size]
         winner[row] = np.concatenate([position[row], late], axis=1)[everyone[: len(row)], among]
         row = row[until <= last[row]]
     return winner
 
 
-def _stream(
-    race: Race, history: TemporalIndex, sources: Sources, look: "_Look", draws: int
-) -> tuple[Places, Numbers, Numbers]:
+def _stream(race: Race, history: TemporalIndex, sources: Sources, draws: int) -> tuple[Places, Numbers, Numbers]:
     """Positions and arrival times [n, draws] of the older edges, infinite where rejected; when the last arrived [n]."""
     time, start, stop = (column.numpy()[:, None] for column in (sources.time, sources.start, sources.stop))
     stop = stop - race.width
@@ -90,35 +87,13 @@ def _stream(
     count = high[row, band] - first
     position = first + np.minimum((place_of * count).astype(np.int64), np.maximum(count - 1, 0))
     position = np.maximum(np.minimum(position, stop - 1), 0)
-    weight = race.weights.of_arrays(look.times(position), time)
+    weight = race.weights.of_arrays(history.take(("time",), position)[0], time)
     accepted = (count > 0) & (chance_of * bound[row, band] < weight)
     edge = np.where(accepted, position, -1 - draw)
     order = edge.argsort(axis=1, kind="stable")
     once = edge[row, order]
     accepted[row, order[:, 1:]] &= once[:, 1:] != once[:, :-1]  # an edge arrives once
     return position, np.where(accepted, arrival, np.inf), arrival[:, -1]
-
-
-class _Look:
-    """Reads edges at positions of any shape, straight from the columns where these are all there is."""
-
-    def __init__(self, history: TemporalIndex) -> None:
-        self._history = history
-        names = ("relation", "object", "time")
-        self._columns = [history.base[name].numpy() for name in names] if history.plain else None
-
-    def edges(self, position: Places) -> tuple[npt.NDArray[np.integer], ...]:
-        """Relation, object and time; nonsense at -1."""
-        if self._columns is not None:
-            return tuple(column[position] for column in self._columns)
-        found = self._history.read(torch.from_numpy(position.ravel()))
-        return tuple(column.numpy().reshape(position.shape) for column in found)
-
-    def times(self, position: Places) -> npt.NDArray[np.integer]:
-        """Times only."""
-        if self._columns is not None:
-            return self._columns[2][position]
-        return self._history.times(torch.from_numpy(position.ravel())).numpy().reshape(position.shape)
 
 
 def _mixed(x: Hashes) -> Hashes:

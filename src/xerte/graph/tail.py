@@ -5,7 +5,7 @@ two sorted lists count as one: a *position* (or a *rank*) of the whole is found 
 facts are skipped in the same way. Nothing of the index is copied, however many edges an entity has.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from xerte.data.facts import Facts
 from xerte.graph.added import AddedEdges, before, bounds, numbers_of, places_of, prior_of_relation
-from xerte.graph.counting import Ascending, Merged, Places, Skipped, tensor
+from xerte.graph.counting import Ascending, Merged, Places, Skipped, Values, tensor, values
 from xerte.graph.index import Edges, TemporalIndex
 
 _EARLIEST = -(1 << 31)
@@ -47,14 +47,15 @@ class TailIndex(TemporalIndex):
         self.under, self._added, self._hidden, self.num_added = under, added, hidden, num_added
         self.num_entities, self.num_relations = num_entities, num_relations
         self.num_facts = under.num_facts - len(hidden[2]) + num_added
-        device = under.device
-        self._skip, self._skip_rank, self._skip_fact = (Skipped.of(rows, device) for rows in hidden)
-        self._positions = Merged.of(added.at, self._skip, device)
-        self._ranks = Merged.of(added.rank_at, self._skip_rank, device)
-        self._entity = Ascending(tensor(added.entity, device))
-        self._clock = Ascending(tensor((added.entity << 32) + added.time, device))
-        self._place = tensor(added.place, device)
-        self._columns = tuple(tensor(getattr(added, name), device) for name in ("relation", "object", "time", "fact"))
+        device, size = under.device, under.num_positions
+        self._positions = Merged.of(added.at, hidden[0], size, device)
+        self._ranks = Merged.of(added.rank_at, hidden[1], size, device)
+        self._skip_fact = Skipped.of(hidden[2], device)
+        self._entity = Ascending(added.entity, device, num_entities)
+        self._clock = Ascending((added.entity << 32) + added.time, device)
+        columns = {name: getattr(added, name).astype(np.int32) for name in ("relation", "object", "time", "fact")}
+        columns["position"] = self._position_of_rank(added)
+        self._columns = {name: values(torch.from_numpy(column).to(device)) for name, column in columns.items()}
 
     @staticmethod
     def over(
@@ -103,7 +104,8 @@ class TailIndex(TemporalIndex):
 
     def added_edges(self) -> tuple[Tensor, Edges]:
         """The added edges with their subjects, in the order of positions."""
-        return self._entity.number, Edges(*self._columns)
+        columns = (tensor(self._columns[name]).long() for name in ("relation", "object", "time", "fact"))
+        return tensor(self._entity.number), Edges(*columns)
 
     def hidden_edges(self) -> tuple[Tensor, Edges]:
         """The edges of the index below that are hidden, with their subjects."""
@@ -156,18 +158,21 @@ class TailIndex(TemporalIndex):
     def bounds(self, entity: Tensor) -> tuple[Tensor, Tensor]:
         """As `TemporalIndex.bounds`."""
         start, stop = bounds(self.under, entity)
-        first, last = self._entity.count(entity), self._entity.count(entity + 1)
-        return self._skip.without(start) + first, self._skip.without(stop) + last
+        return self._beside(start, self._entity, entity), self._beside(stop, self._entity, entity + 1)
 
     def prior(self, entity: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """As `TemporalIndex.prior`."""
         start, _ = bounds(self.under, entity)
-        return self._skip.without(start) + self._entity.count(entity), self.before(entity, time[:, None])[:, 0]
+        return self._beside(start, self._entity, entity), self.before(entity, time[:, None])[:, 0]
 
     def before(self, entity: Tensor, time: Tensor) -> Tensor:
         """As `TemporalIndex.before`."""
-        added = self._clock.count((entity << 32)[:, None] + time.clamp(_EARLIEST, -_EARLIEST))
-        return self._skip.without(before(self.under, entity, time)) + added
+        clock = (entity << 32)[:, None] + time.clamp(_EARLIEST, -_EARLIEST)
+        return self._beside(before(self.under, entity, time), self._clock, clock)
+
+    def _beside(self, position: Tensor, added: Ascending, key: Tensor) -> Tensor:
+        """Where a position of the index below is now, with so many added edges before it as have a lesser key."""
+        return tensor(self._positions.skip.without(values(position)) + added.count(values(key)))
 
     def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """As `TemporalIndex.prior_of_relation`."""
@@ -175,15 +180,15 @@ class TailIndex(TemporalIndex):
         pairs, clock = self._pairs
         pair = entity * (2 * self.num_relations) + relation
         if pairs is not None:
-            at = torch.searchsorted(pairs, pair.contiguous())
-            occurs = torch.nn.functional.pad(pairs, (0, 1), value=-1).index_select(0, at) == pair
+            at, occurs = (tensor(column) for column in pairs.find(values(pair)))
             pair, time = at, torch.where(occurs, time, _EARLIEST)
-        clamped = time.clamp(_EARLIEST, -_EARLIEST)
-        first, last = clock.count((pair << 32) + _EARLIEST), clock.count((pair << 32) + clamped)
-        return self._skip_rank.without(start) + first, self._skip_rank.without(stop) + last
+        key, skip = pair << 32, self._ranks.skip
+        first = clock.count(values(key + _EARLIEST))
+        last = clock.count(values(key + time.clamp(_EARLIEST, -_EARLIEST)))
+        return tensor(skip.without(values(start)) + first), tensor(skip.without(values(stop)) + last)
 
     @cached_property
-    def _pairs(self) -> tuple[Tensor | None, Ascending]:
+    def _pairs(self) -> tuple[Ascending | None, Ascending]:
         """(entity, relation, time) of every added rank as one ascending number.
 
         Where the pairs (entity, relation) are too many for that, only those that occur are counted: which they are
@@ -191,50 +196,58 @@ class TailIndex(TemporalIndex):
         """
         added, place = self._added, self._added.place
         pair, time = added.entity[place] * (2 * self.num_relations) + added.relation[place], added.time[place]
-        if self.num_entities * 2 * self.num_relations < -_EARLIEST:
-            return None, Ascending(tensor((pair << 32) + time, self.device))
+        if self.num_entities * 2 * self.num_relations < -_EARLIEST or not len(pair):
+            return None, Ascending((pair << 32) + time, self.device)
         pairs, number = np.unique(pair, return_inverse=True)
         clock = (number.astype(np.int64) << 32) + time
-        return tensor(pairs, self.device), Ascending(tensor(clock, self.device))
+        return Ascending(pairs, self.device), Ascending(clock, self.device)
+
+    def _position_of_rank(self, added: AddedEdges) -> Places:
+        """Where each added edge is in the whole, in the order of ranks."""
+        position: Places = (added.at - np.searchsorted(self._hidden[0], added.at) + np.arange(len(added)))[added.place]
+        return position
 
     def by_relation(self, rank: Tensor) -> Tensor:
         """The position of each rank; int64."""
-        added, at, below = self._ranks.find(rank)
+        added, at, below = self._ranks.find(values(rank))
         if not self.under.num_positions:
-            return self._positions.place.number[self._place[at]]
-        position = self._positions.of_long(self.under.by_relation(below))
-        if not len(self._added):
-            return position
-        place = self._place.index_select(0, at)
-        return torch.where(added, self._positions.place.number.index_select(0, place), position)
+            return tensor(self._columns["position"][at])
+        position = self._positions.of_long(values(self.under.by_relation(tensor(below))))
+        return tensor(position if added is None else _replaced(position, added, self._columns["position"], at))
+
+    def take(self, names: Sequence[str], position: Values) -> list[Values]:
+        """As `TemporalIndex.take`."""
+        added, at, below = self._positions.find(position)
+        if not self.under.num_positions:
+            return [self._columns[name][at] for name in names]
+        found = [
+            self._skip_fact.without(column) if name == "fact" else column
+            for name, column in zip(names, self.under.take(names, below), strict=True)
+        ]
+        if added is None:
+            return found
+        return [_replaced(column, added, self._columns[name], at) for name, column in zip(names, found, strict=True)]
 
     def read(self, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """As `TemporalIndex.read`."""
         if not self.num_positions:
             return torch.zeros_like(position), torch.zeros_like(position), torch.zeros_like(position)
-        added, at, below = self._positions.find(position.clamp(min=0))
-        relation, object, time = self.under.read(below)
-        relation, object = self._or_added(0, added, at, relation), self._or_added(1, added, at, object)
-        return relation, object, self._or_added(2, added, at, time)
+        relation, object, time = self.take(("relation", "object", "time"), values(position.clamp(min=0)))
+        return tensor(relation).long(), tensor(object).long(), tensor(time)
 
     def times(self, position: Tensor) -> Tensor:
         """The times of the edges at these positions; int32."""
-        added, at, below = self._positions.find(position)
-        if not self.under.num_positions:
-            return self._columns[2][at].int()
-        return self._or_added(2, added, at, self.under.times(below))
+        return tensor(self.take(("time",), values(position))[0])
 
     def edges(self, position: Tensor) -> Edges:
         """The edges at these positions; int64 columns."""
-        added, at, below = self._positions.find(position)
-        if not self.under.num_positions:
-            return Edges(*(column[at] for column in self._columns))
-        found = self.under.edges(below)
-        found = replace(found, fact=self._skip_fact.without(found.fact))
-        columns = (found.relation, found.object, found.time, found.fact)
-        return Edges(*(self._or_added(number, added, at, column) for number, column in enumerate(columns)))
+        found = self.take(("relation", "object", "time", "fact"), values(position))
+        return Edges(*(tensor(column).long() for column in found))
 
-    def _or_added(self, column: int, added: Tensor, at: Tensor, below: Tensor) -> Tensor:
-        if not len(self._added):
-            return below
-        return torch.where(added, self._columns[column].index_select(0, at).to(below.dtype), below)
+
+def _replaced(below: Values, added: Values, column: Values, at: Values) -> Values:
+    """What was found below, but where an edge is added, what that says."""
+    if isinstance(below, Tensor):
+        return torch.where(added, column.index_select(0, at).to(below.dtype), below)
+    below[added] = column[at[added]]
+    return below
