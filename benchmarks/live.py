@@ -27,6 +27,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.sampler import Sampler, Sampling
 from xerte.graph.stored import index_of
 from xerte.graph.tail import TailIndex
+from xerte.segment import expand
 
 FORMAT = "xerte live 1"
 ENTITIES, RELATIONS, DAYS, AFTER = 100_000, 250, 3650, 100
@@ -43,7 +44,8 @@ class Live:
         visible_ms: from the call of append to the answer of a forecast that reads the event: median and 95 %.
         forecast_ms: of which the forecast itself, where nothing was appended before it: median and 95 %.
         refresh_ms: of an appended event until the snapshot and its index are there, with the large tail.
-        lookup_ms, plain_ms: of look-ups with and without a tail, by the number of nodes.
+        lookup_ms, plain_ms: of look-ups with and without a tail, by the number of nodes: drawing from what they had
+            before; "of a relation": reading the latest they had of one.
         compaction_s: how long one took.
         longest_ms, calm_ms: the longest forecast while it ran, and while nothing did.
         machine: where, and how busy it was.
@@ -120,8 +122,17 @@ def lookups(dataset: Dataset, num_tail: int) -> tuple[dict[str, float], dict[str
         def look(index: TemporalIndex) -> Callable[[], object]:
             return lambda: index.read(sampler.sample(index, entity, time, relation, noise).flatten())  # noqa: B023
 
-        pairs = [(_seconds(look(whole)), _seconds(look(base))) for _ in range(21)]
-        with_tail[str(nodes)], without[str(nodes)] = (1000 * median(column) for column in zip(*pairs, strict=True))
+        def of_relation(index: TemporalIndex) -> Callable[[], object]:
+            def read() -> object:
+                start, stop = index.prior_of_relation(entity, relation[:, 0], time)  # noqa: B023
+                _, rank = expand(torch.maximum(start, stop - 20), stop)
+                return index.read(index.by_relation(rank))
+
+            return read
+
+        for words, job in ((str(nodes), look), (f"{nodes} of a relation", of_relation)):
+            pairs = [(_seconds(job(whole)), _seconds(job(base))) for _ in range(21)]
+            with_tail[words], without[words] = (1000 * median(column) for column in zip(*pairs, strict=True))
     event = drawn(1, DAYS + AFTER, DAYS + AFTER + 1, rng)
     refresh = _middle([_seconds(lambda: TailIndex.over(tail, event)) for _ in range(21)])
     return with_tail, without, refresh

@@ -191,8 +191,8 @@ def all_known(under: TemporalIndex, entity: Tensor, relation: Tensor | None = No
     """Whether an index knows all of these; a GPU is not waited for."""
     if entity.is_cuda or not len(entity) or not under.num_positions:
         return False
-    of_it = int(entity.max()) < under.num_entities
-    return of_it and (relation is None or int(relation.max()) < 2 * under.num_relations)
+    of_it = int(entity.numpy().max()) < under.num_entities
+    return of_it and (relation is None or int(relation.numpy().max()) < 2 * under.num_relations)
 
 
 # Searching

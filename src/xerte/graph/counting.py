@@ -17,7 +17,7 @@ Values = Any
 """int64 of any shape: an array on a CPU, a tensor elsewhere."""
 
 _PAYS = 16
-_FEW = 256
+_FEW, _SHORT = 256, 1 << 13
 _ONE, _63 = np.uint64(1), np.uint64(63)
 
 
@@ -60,8 +60,10 @@ class Ascending:
 
     def __init__(self, number: Places, device: torch.device, size: int | None = None) -> None:
         self.on_cpu, self._size, self._looked_up = device.type == "cpu", size, 0
+        number = np.ascontiguousarray(number)  # a search would copy it, every time
         self.number: Values = number if self.on_cpu else torch.from_numpy(number).to(device)
         self._length = len(number)
+        self._last: Values = np.int64(len(number) - 1) if self.on_cpu else torch.tensor(len(number) - 1, device=device)
 
     def __len__(self) -> int:
         return self._length
@@ -72,16 +74,21 @@ class Ascending:
             return self._found(value)[0]
         if not self.on_cpu:
             return torch.searchsorted(self.number, value.contiguous())
-        if value.size <= _FEW:
-            return np.searchsorted(self.number, value)
-        return torch.searchsorted(torch.from_numpy(self.number), torch.from_numpy(value)).numpy()  # faster for many
+        if value.size <= _FEW or len(self) <= _SHORT:
+            return self.number.searchsorted(value)
+        flat = value.ravel()
+        order = flat.argsort()  # searches in order share what they read
+        below = np.empty(value.shape, np.int64)
+        below.reshape(-1)[order] = self.number.searchsorted(flat[order])
+        return below
 
     def find(self, value: Values) -> tuple[Values, Values]:
         """As `count`, and whether each value is among the numbers, of which there is one at least."""
         if self._bits_pay(value):
             return self._found(value)
         below = self.count(value)
-        return below, self.number[below.clip(max=self._length - 1)] == value
+        least = np.minimum if self.on_cpu else torch.minimum
+        return below, self.number[least(below, self._last)] == value
 
     def _found(self, value: Places) -> tuple[Places, npt.NDArray[np.bool_]]:
         bits, first = self._bits

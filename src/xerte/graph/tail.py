@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from xerte.data.facts import Facts
-from xerte.graph.added import AddedEdges, before, bounds, numbers_of, places_of, prior_of_relation
+from xerte.graph.added import AddedEdges, all_known, before, bounds, numbers_of, places_of, prior_of_relation
 from xerte.graph.counting import Ascending, Merged, Places, Skipped, Values, tensor, values
 from xerte.graph.index import Edges, TemporalIndex
 
@@ -162,13 +162,32 @@ class TailIndex(TemporalIndex):
 
     def prior(self, entity: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """As `TemporalIndex.prior`."""
-        start, _ = bounds(self.under, entity)
-        return self._beside(start, self._entity, entity), self.before(entity, time[:, None])[:, 0]
+        return self._start(entity), self.before(entity, time[:, None])[:, 0]
+
+    def _start(self, entity: Tensor) -> Tensor:
+        """As `bounds`, without where they end."""
+        if isinstance(self.under, TailIndex) and all_known(self.under, entity):
+            start = self.under._start(entity)
+        else:
+            start, _ = bounds(self.under, entity)
+        return self._beside(start, self._entity, entity)
 
     def before(self, entity: Tensor, time: Tensor) -> Tensor:
         """As `TemporalIndex.before`."""
-        clock = (entity << 32)[:, None] + time.clamp(_EARLIEST, -_EARLIEST)
-        return self._beside(before(self.under, entity, time), self._clock, clock)
+        return self._before(entity, time.clamp(_EARLIEST, -_EARLIEST), None)
+
+    def _before(self, entity: Tensor, time: Tensor, clock: Values | None) -> Tensor:
+        """As `before`, times being no farther away than 32 bits reach.
+
+        Args:
+            clock: (entity, time) as one number, where it is known already.
+        """
+        clock = values((entity << 32)[:, None] + time) if clock is None else clock
+        if isinstance(self.under, TailIndex) and all_known(self.under, entity):
+            below = self.under._before(entity, time, clock)
+        else:
+            below = before(self.under, entity, time)
+        return tensor(self._positions.skip.without(values(below)) + self._clock.count(clock))
 
     def _beside(self, position: Tensor, added: Ascending, key: Tensor) -> Tensor:
         """Where a position of the index below is now, with so many added edges before it as have a lesser key."""
@@ -182,10 +201,10 @@ class TailIndex(TemporalIndex):
         if pairs is not None:
             at, occurs = (tensor(column) for column in pairs.find(values(pair)))
             pair, time = at, torch.where(occurs, time, _EARLIEST)
-        key, skip = pair << 32, self._ranks.skip
-        first = clock.count(values(key + _EARLIEST))
-        last = clock.count(values(key + time.clamp(_EARLIEST, -_EARLIEST)))
-        return tensor(skip.without(values(start)) + first), tensor(skip.without(values(stop)) + last)
+        moments = torch.stack([torch.full_like(time, _EARLIEST), time.clamp(_EARLIEST, -_EARLIEST)], dim=1)
+        first, last = tensor(clock.count(values((pair << 32)[:, None] + moments))).unbind(1)
+        skip = self._ranks.skip
+        return tensor(skip.without(values(start))) + first, tensor(skip.without(values(stop))) + last
 
     @cached_property
     def _pairs(self) -> tuple[Ascending | None, Ascending]:
