@@ -109,7 +109,7 @@ class TailIndex(TemporalIndex):
 
     def hidden_edges(self) -> tuple[Tensor, Edges]:
         """The edges of the index below that are hidden, with their subjects."""
-        position = tensor(self._hidden[0], self.device)
+        position = torch.from_numpy(self._hidden[0]).to(self.device)
         subject = torch.searchsorted(self.under.segment_start, position, right=True) - 1
         return subject, self.under.edges(position)
 
