@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from xerte.api import Model
-from xerte.evaluation.metrics import Evaluation, Metrics
-from xerte.evaluation.protocol import both_directions
-from xerte.types import FilterType, Split
+from xerte.types import Split
+
+if TYPE_CHECKING:
+    from xerte.evaluation.metrics import Evaluation, Metrics
 
 BANDS = ((0, 0), (1, 1), (2, 5), (6, 20), (21, None))
 Counts = npt.NDArray[np.int64]
@@ -24,36 +26,35 @@ def study(model: Model, progress: Callable[[int, int], None] | None = None) -> d
     """
     verdict = model.evaluate(Split.TEST, progress)
     dataset, history = model.dataset, model.history
-    queries, answer = both_directions(dataset.split(Split.TEST))
-    seen = dataset.seen_in_train()
+    facts, seen, right = dataset.facts[verdict.fact], dataset.seen_in_train(), verdict.answer
+    asked = np.where(verdict.subject_wanted, facts.object, facts.subject).astype(np.int64)
 
-    def known_of(entity: Any) -> Counts:
-        start, stop = history.prior(entity, queries.known_before)
+    def known_of(entity: Counts) -> Counts:
+        start, stop = history.prior(torch.from_numpy(entity), torch.from_numpy(facts.time.astype(np.int64)))
         found: Counts = (stop - start).numpy()
         return found
 
-    asked, right = queries.subject.numpy(), answer.numpy()
     touched = ~(seen[asked] & seen[right])
     return {
         "model": model.source,
         "dataset": dataset.name,
         "mrr": verdict.metrics().mrr,
         "facts that touch a name training never saw": float(touched[::2].mean()),
-        "asked about": _bands(verdict, known_of(queries.subject), seen[asked]),
-        "answer": _bands(verdict, known_of(answer), seen[right]),
+        "asked about": _bands(verdict, known_of(asked), seen[asked]),
+        "answer": _bands(verdict, known_of(right), seen[right]),
     }
 
 
-def _bands(verdict: Evaluation, known: Counts, seen: Mask) -> list[dict[str, Any]]:
+def _bands(verdict: "Evaluation", known: Counts, seen: Mask) -> list[dict[str, Any]]:
     rows = []
     for low, high in BANDS:
         inside = (known >= low) & (known <= (known.max(initial=0) if high is None else high))
         groups = {"never seen in training": inside & ~seen, "seen in training": inside & seen}
-        measured = {name: _json(verdict.metrics(FilterType.TIME_AWARE, mask)) for name, mask in groups.items()}
+        measured = {name: _json(verdict.metrics(mask=mask)) for name, mask in groups.items()}
         rows.append({"facts from": low, "facts to": high, **measured})
     return rows
 
 
-def _json(metrics: Metrics) -> dict[str, float | int | None]:
+def _json(metrics: "Metrics") -> dict[str, float | int | None]:
     """As they are; nothing was asked: no numbers."""
     return asdict(metrics) if metrics.queries else {"queries": 0, "mrr": None}
