@@ -62,6 +62,13 @@ class Level:
         return abs(self.mean - self.happened) + float(2 * deviation)
 
 
+def error_at(levels: tuple[Level, ...], probability: float) -> float | None:
+    """How far off such a probability may be; None where nothing was seen."""
+    near = [one for one in levels if one.least <= probability <= one.most]
+    near = near or sorted(levels, key=lambda one: abs(one.mean - probability))[:1]
+    return max((one.error for one in near), default=None)
+
+
 def reliability(probability: Real, happened: Truth, levels: int = 10) -> tuple[Level, ...]:
     """Answers by levels of about as many answers each (equal-mass bins), least likely first."""
     order = np.argsort(probability, kind="stable")

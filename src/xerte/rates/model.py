@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xerte.evaluation.proper import Level
+from xerte.evaluation.proper import Level, error_at
 from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Reasons
 
 Real = npt.NDArray[np.float64]
@@ -89,9 +89,7 @@ class RateModel:
 
     def reliability(self, probability: float) -> float | None:
         """How far off such a probability may be, as seen on valid; None where nothing was."""
-        near = [one for one in self.levels if one.least <= probability <= one.most]
-        near = near or sorted(self.levels, key=lambda one: abs(one.mean - probability))[:1]
-        return max((one.error for one in near), default=None)
+        return error_at(self.levels, probability)
 
     def to_json(self) -> dict[str, Any]:
         """As a plain dictionary."""

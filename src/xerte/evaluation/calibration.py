@@ -1,0 +1,233 @@
+"""From scores to probabilities that mean something: of all answers given 0.7, about 70 % are true.
+
+A question (s, r, ?, t) is asked because such a fact happens. The probability of an answer is that of its being among
+the true ones; several can be, so the probabilities of one question may add up to more than 1. A question counts once
+for each of its facts, as the judge asks it.
+
+P(o is true) = σ(a · c + (b · c) ℓ + d · (ℓ², log rank, first, first ℓ)), ℓ being the log odds of o's share of all
+scores and c what is known of the question (`COMMON`); then bent to what was seen, the first answer apart from others.
+Candidates that are not reached share P(no reached one is true).
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from xerte.evaluation.logistic import chance
+from xerte.evaluation.proper import Level, error_at
+from xerte.evaluation.situation import Situation, distribution
+from xerte.forecaster import Queries, Scores
+
+Real = npt.NDArray[np.float64]
+
+COMMON = (
+    "1",
+    "entropy of the scores",
+    "log(1 + facts of the subject)",
+    "log(1 + facts of the subject and relation)",
+    "log(1 + times at which they happened)",
+    "log of how many answers they had at once",
+    "log of how many the relation has",
+)
+"""What all candidates of a question have in common."""
+OWN = ("squared log odds", "log rank", "first", "first times log odds")
+_LOG_ODDS = -16.0, 12.0
+_PRIOR = 2.0
+"""So many times a subject is credited with having as many answers at once as its relation has."""
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """What is to be believed about questions.
+
+    Attributes:
+        answer: P(candidate is true); float64 [Q, E].
+        strangers: P(an answer never met the subject), summed over all such entities; float64 [Q].
+    """
+
+    answer: Tensor
+    strangers: Tensor
+
+
+@dataclass(frozen=True)
+class Check:
+    """How good probabilities were on questions that they were not fitted to.
+
+    Attributes:
+        questions: how many, each counted once for each of its facts.
+        ece, ece_of_chance: of the first answers; what 95 of 100 perfect forecasters stay below.
+        coverage, size: the share of true answers in sets that should hold 90 %, and how large the sets were.
+    """
+
+    questions: int
+    ece: float
+    ece_of_chance: float
+    coverage: float
+    size: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The few numbers that make probabilities of a forecaster's scores.
+
+    Attributes:
+        answer: a, b and d; [2 COMMON + OWN].
+        strangers, unreached: weights of the summed probability of entities that never met the subject, and of those
+            that are not reached; [COMMON + 1].
+        at_once: log of how many answers a direction had at once before; [2R].
+        temperature: of scores that are mere ranks.
+        entities: |E| then.
+        questions: how many it was fitted to.
+        window: their first and last time, as dates.
+        levels: how reliable the probabilities of the first three answers were.
+        stranger_levels: likewise of the strangers.
+        first, others: (log odds said, log odds seen) of first answers and of others; [2, knots], ascending.
+        held: what the likeliest 0, 1, …, 1000 thousandths of true answers had at least; a first answer has 1 here.
+        sizes: how many candidates have at least that, on average.
+        check: how good it was on the latest quarter of the questions when fitted to the others.
+    """
+
+    answer: Real
+    strangers: Real
+    unreached: Real
+    at_once: Real
+    temperature: float
+    entities: int
+    questions: int
+    window: tuple[str, str]
+    levels: tuple[Level, ...] = ()
+    stranger_levels: tuple[Level, ...] = ()
+    first: Real = field(default_factory=lambda: np.zeros((2, 1)))
+    others: Real = field(default_factory=lambda: np.zeros((2, 1)))
+    held: Real = field(default_factory=lambda: np.zeros(1))
+    sizes: Real = field(default_factory=lambda: np.zeros(1))
+    check: Check | None = None
+
+    def probabilities(self, scores: Scores, situation: Situation, queries: Queries) -> Probabilities:
+        """Of every candidate of every question."""
+        share, reached = distribution(scores, self.temperature).cpu(), scores.reached.cpu()
+        common = common_features(situation, queries, share, self.at_once)
+        order = torch.argsort(share.masked_fill(~reached, -1.0), dim=1, descending=True, stable=True)
+        unreached, met = mass_features(~reached, share, common), situation.met.cpu()
+        ranked = self.ranked(share.gather(1, order), reached.sum(1), unreached, common)
+        strangers = chance(mass_features(~met, share, common).numpy(), self.strangers)
+        answer = torch.empty_like(ranked).scatter_(1, order, ranked)
+        return Probabilities(answer, torch.from_numpy(np.where(met.all(1).numpy(), 0.0, strangers)))
+
+    def ranked(self, share: Tensor, reached: Tensor, unreached: Tensor, common: Tensor) -> Tensor:
+        """P of the first M candidates, likeliest first, given their shares [Q, M], how many are reached [Q] and c."""
+        place = torch.arange(1, share.shape[1] + 1, dtype=torch.float64).expand_as(share)
+        odds = logit(self.answer, share, place, common).numpy()
+        odds = np.concatenate([bent(odds[:, :1], self.first), bent(odds[:, 1:], self.others)], 1)
+        answer = torch.cummin(
+            torch.sigmoid(torch.from_numpy(odds)), 1
+        ).values  # no answer is likelier than a better one
+        missing = place > reached[:, None]
+        if bool(missing.any()):
+            rest = torch.from_numpy(chance(unreached.numpy(), self.unreached))
+            rest = rest / (self.entities - reached).clamp(min=1)
+            least = answer.masked_fill(missing, 1.0).amin(1)
+            answer = torch.where(missing, torch.minimum(rest, least)[:, None], answer)
+        return answer
+
+    def threshold(self, coverage: float) -> float:
+        """What a candidate needs to be in a set that holds so large a share of true answers: split conformal.
+
+        The k-th largest of n true answers' probabilities, k = ⌈coverage (n + 1)⌉; 0 where n is too small.
+        """
+        return (
+            float(self.held[self._thousandth(coverage)]) if coverage * (self.questions + 1) <= self.questions else 0.0
+        )
+
+    def mean_size(self, coverage: float) -> float:
+        """How many candidates such a set had on these questions."""
+        return float(self.sizes[self._thousandth(coverage)])
+
+    def _thousandth(self, coverage: float) -> int:
+        level = coverage * (self.questions + 1) / max(1, self.questions)
+        return min(len(self.held) - 1, int(np.ceil(level * (len(self.held) - 1) - 1e-9)))
+
+    def reliability(self, probability: float, strangers: bool = False) -> float | None:
+        """How far off such a probability was on these questions, at most, about 19 times of 20."""
+        return error_at(self.stranger_levels if strangers else self.levels, probability)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        body = asdict(self)
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in body.items()}
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> "Calibration":
+        """The calibration that `to_json` described.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is not such a description.
+        """
+        arrays = ("answer", "strangers", "unreached", "at_once", "first", "others", "held", "sizes")
+        numbers = {name: np.array(value[name], float) for name in arrays}
+        shapes = [numbers[name].shape for name in arrays[:3]]
+        if shapes != [(2 * len(COMMON) + len(OWN),), (len(COMMON) + 1,), (len(COMMON) + 1,)]:
+            raise ValueError("weights")
+        curves = numbers["first"], numbers["others"]
+        ragged = numbers["held"].shape != numbers["sizes"].shape or numbers["at_once"].ndim != 1
+        if ragged or any(one.ndim != 2 or len(one) != 2 or not one.size for one in curves):
+            raise ValueError("shapes")
+        if not all(bool(np.isfinite(one).all()) for one in numbers.values()) or not float(value["temperature"]) > 0:
+            raise ValueError("numbers")
+        first, last = map(str, value["window"])
+        made: dict[str, Any] = {
+            name: tuple(Level(**one) for one in value[name]) for name in ("levels", "stranger_levels")
+        }
+        made |= {name: int(value[name]) for name in ("entities", "questions")}
+        made["check"] = None if value["check"] is None else Check(**value["check"])
+        return Calibration(**numbers, **made, temperature=float(value["temperature"]), window=(first, last))
+
+
+def bent(odds: Real, curve: Real) -> Real:
+    """Log odds said -> log odds seen, linear between the knots and shifted beyond them."""
+    said, seen = curve
+    result: Real = np.interp(odds, said, seen) + np.minimum(odds - said[0], 0) + np.maximum(odds - said[-1], 0)
+    return result
+
+
+def log_odds(share: Tensor) -> Tensor:
+    """ℓ, within bounds; [Q, E]."""
+    return torch.logit(share, eps=1e-12).clamp(*_LOG_ODDS)
+
+
+def common_features(situation: Situation, queries: Queries, share: Tensor, at_once: Real) -> Tensor:
+    """c of every question; float64 [Q, COMMON]."""
+    entropy = -torch.special.xlogy(share, share).sum(1)
+    relation = queries.relation.cpu()
+    table = torch.from_numpy(at_once)
+    usual = torch.where(relation < len(table), table[relation.clamp(max=len(table) - 1)], 0.0)
+    facts, own, times = (one.cpu().double() for one in (situation.facts, situation.own_facts, situation.own_times))
+    at_once_here = torch.log((own + _PRIOR * usual.exp()) / (times + _PRIOR))
+    columns = (torch.ones_like(entropy), entropy, facts.log1p(), own.log1p(), times.log1p(), at_once_here, usual)
+    return torch.stack(columns, 1)
+
+
+def candidate_features(share: Tensor, rank: Tensor, common: Tensor) -> Tensor:
+    """φ of single candidates, given [n], [n] and [n, COMMON]; [n, 2 COMMON + OWN]."""
+    odds = log_odds(share)[:, None]
+    rank, first = rank[:, None], (rank == 1)[:, None].double()
+    return torch.cat([common, common * odds, odds.square(), rank.log(), first, first * odds], 1)
+
+
+def logit(weight: Real, share: Tensor, rank: Tensor, common: Tensor) -> Tensor:
+    """φ · w of all candidates, [Q, E], given [Q, E], [Q, E] and [Q, COMMON]."""
+    w, size, odds = torch.from_numpy(weight), len(COMMON), log_odds(share)
+    squared, of_rank, first, first_odds = w[2 * size :]
+    head = (common @ w[:size])[:, None] + (common @ w[size : 2 * size])[:, None] * odds
+    own: Tensor = squared * odds.square() + of_rank * rank.log() + (rank == 1) * (first + first_odds * odds)
+    return head + own
+
+
+def mass_features(of: Tensor, share: Tensor, common: Tensor) -> Tensor:
+    """Of the summed probability of some entities; [Q, COMMON + 1]."""
+    mass = share.masked_fill(~of, 0.0).sum(1)
+    return torch.cat([common, log_odds(mass)[:, None]], 1)

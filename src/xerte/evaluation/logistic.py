@@ -1,0 +1,33 @@
+"""Logistic regression by Newton's steps."""
+
+import numpy as np
+import numpy.typing as npt
+
+Real = npt.NDArray[np.float64]
+_RIDGE = 1e-3
+
+
+def fit_logistic(features: Real, happened: npt.NDArray[np.bool_], weight: Real | None = None) -> Real:
+    """The likeliest w of P = σ(features · w), with a little ridge; [n, k] -> [k].
+
+    Args:
+        features: [n, k].
+        happened: [n].
+        weight: how much each row counts; [n]. None: alike.
+    """
+    found, counts = np.zeros(features.shape[1]), np.ones(len(features)) if weight is None else weight
+    for _ in range(50):
+        p = chance(features, found)
+        slope = features.T @ (counts * (happened - p)) - _RIDGE * found
+        curve = (features * (counts * p * (1 - p))[:, None]).T @ features + _RIDGE * np.eye(len(found))
+        step = np.linalg.solve(curve, slope)
+        found = found + step.clip(-2, 2)
+        if np.abs(step).max() < 1e-8:
+            break
+    return found
+
+
+def chance(features: Real, weight: Real) -> Real:
+    """σ(features · w); [n, k] -> [n]."""
+    result: Real = 1 / (1 + np.exp(-(features @ weight).clip(-30, 30)))
+    return result
