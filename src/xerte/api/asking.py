@@ -1,6 +1,7 @@
 """Between names and ids: questions become queries, scores become ranked answers."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,6 +12,9 @@ from xerte.data.dataset import Dataset
 from xerte.data.directions import opposite
 from xerte.errors import InputError
 from xerte.forecaster import Queries, Scores
+
+if TYPE_CHECKING:
+    from xerte.api.likely import Likely
 
 
 def to_questions(questions: Iterable[Asked]) -> list[Question]:
@@ -58,7 +62,9 @@ def to_candidates(dataset: Dataset, among: Iterable[str]) -> Tensor:
     return torch.tensor(ids, dtype=torch.int64)
 
 
-def to_answers(dataset: Dataset, scores: Scores, top: int, candidates: Tensor | None) -> list[tuple[Answer, ...]]:
+def to_answers(
+    dataset: Dataset, scores: Scores, top: int, candidates: Tensor | None, likely: "Likely | None" = None
+) -> list[tuple[Answer, ...]]:
     """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
     score, reached = scores.scores.double().cpu(), scores.reached.cpu()
     entity = torch.arange(score.shape[1])
@@ -69,11 +75,11 @@ def to_answers(dataset: Dataset, scores: Scores, top: int, candidates: Tensor | 
     rows = zip(entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True)
     return [
         tuple(
-            Answer(dataset.entities[id], value if seen else 0.0, seen)
-            for id, value, seen in zip(*row, strict=True)
+            Answer(dataset.entities[id], value if seen else 0.0, seen, *(likely.of(row, place, id) if likely else ()))
+            for place, (id, value, seen) in enumerate(zip(*columns, strict=True))
             if seen or candidates is not None
         )
-        for row in rows
+        for row, columns in enumerate(rows)
     ]
 
 

@@ -110,6 +110,12 @@ def is_many(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)
 
 
+def refuse_bad_coverage(coverage: object) -> None:
+    """Stops where no set can hold so large a share."""
+    if isinstance(coverage, bool) or not isinstance(coverage, (int, float)) or not 0 < coverage < 1:
+        raise InputError(f"the coverage is {coverage!r}: give a share between 0 and 1, like 0.9")
+
+
 def refuse_bad_top(top: object) -> None:
     """Stops where the number of answers asked for is none."""
     if isinstance(top, bool) or not isinstance(top, Integral):
@@ -126,11 +132,46 @@ class Answer:
         entity: its name.
         score: higher is likelier; comparable within one forecast only.
         reached: whether the model had a reason to look at it; the others stand last.
+        probability: that it is among the true answers, given that such a fact happens; calibrated on valid. None: no
+            facts to calibrate on.
+        reliability: so far off such a probability was on valid, at most, about 19 times of 20.
     """
 
     entity: str
     score: float
     reached: bool
+    probability: float | None = None
+    reliability: float | None = None
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """All entities that never met the one in question, together.
+
+    Attributes:
+        probability: that one of them is the answer.
+        reliability: so far off such a probability was on valid, at most, about 19 times of 20.
+    """
+
+    probability: float
+    reliability: float | None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What is known of sets that hold the true answers so often.
+
+    Attributes:
+        coverage: the share of true answers that such sets shall hold.
+        held: the share that they held on the latest quarter of valid, for 90 %; None where that was not measured.
+        mean_size: how many entities they have on average, on valid.
+        recurrence_size: how many recurrence's have; None where that was not measured.
+    """
+
+    coverage: float
+    held: float | None
+    mean_size: float
+    recurrence_size: float | None
 
 
 @dataclass(frozen=True)
@@ -144,6 +185,8 @@ class Forecast:
         notes: what a reader should know: no prior facts, an entity training never saw, a question far in the future.
         original: where facts were hidden or supposed, the forecast without that.
         changes: how the best answers of both forecasts differ, as this one ranks them.
+        strangers: the summed probability of all that never met the one in question.
+        coverage: where a set was asked for, what is known of such sets; `answers` is the set.
     """
 
     question: Question
@@ -152,6 +195,8 @@ class Forecast:
     notes: tuple[str, ...] = ()
     original: "Forecast | None" = None
     changes: "tuple[Change, ...]" = ()
+    strangers: Strangers | None = None
+    coverage: Coverage | None = None
     explainer: "Explainer | None" = field(default=None, repr=False, compare=False)
 
     def explain(
@@ -186,8 +231,11 @@ class Forecast:
         """The document that `--json` prints; "original" and "changes" only where facts were hidden or supposed."""
         from xerte.api import schemas
 
-        changed = {} if self.original is None else {"original": self.original.answers, "changes": self.changes}
-        fields = ("question", "model", "answers", "notes")
+        changed: dict[str, Any] = (
+            {} if self.original is None else {"original": self.original.answers, "changes": self.changes}
+        )
+        fields = ("question", "model", "answers", "notes", "strangers")
+        changed |= {} if self.coverage is None else {"coverage": self.coverage}
         return schemas.Forecast.model_validate({name: getattr(self, name) for name in fields} | changed)
 
     def to_json(self) -> dict[str, Any]:

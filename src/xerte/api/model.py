@@ -14,15 +14,18 @@ from xerte.api.ask import Asker
 from xerte.api.asking import to_answers, to_candidates, to_names, to_queries, to_questions
 from xerte.api.datasets import load
 from xerte.api.explainer import Explainer
-from xerte.api.forecast import UNKNOWN, Asked, Forecast, Question, Time, refuse_bad_top
+from xerte.api.forecast import UNKNOWN, Asked, Forecast, Question, Time, refuse_bad_coverage, refuse_bad_top
+from xerte.api.likely import Likely
 from xerte.api.notes import Notes
 from xerte.api.replies import Reply, Scan
 from xerte.api.traces import trace_of
 from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
+from xerte.evaluation.calibration import Calibration
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
+from xerte.experiment.calibrated import calibration_of
 from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.growing import grown
 from xerte.experiment.horizon import many_steps as far_ahead
@@ -30,7 +33,7 @@ from xerte.experiment.kept import standing
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
 from xerte.experiment.trace import Trace
-from xerte.forecaster import Forecaster, Learner, ask, batch_size_for
+from xerte.forecaster import Forecaster, Learner, Queries, Scores, ask, batch_size_for
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
 from xerte.types import Precision, ProgressCallback, Split
@@ -123,6 +126,7 @@ class Model:
         among: Iterable[str] | None = None,
         without: Sequence[FactInNames] = (),
         given: Sequence[FactInNames] = (),
+        coverage: float | None = None,
     ) -> Forecast:
         """Who or what will stand at "?" in (subject, relation, ?, time), or in (?, relation, object, time).
 
@@ -136,6 +140,8 @@ class Model:
             among: the only candidates, by name; each of them is given, reached or not.
             without: facts (subject, relation, object, time) of the history to hide.
             given: facts to suppose; the forecast then has the one without all this beside it, as `original`.
+            coverage: give, instead of the best answers, the smallest set that held the true one so often on valid, 0.9
+                for instance.
 
         Raises:
             UnknownNameError: a name is not in the dataset; the closest ones are suggested.
@@ -143,14 +149,19 @@ class Model:
         """
         question = Question(subject, relation, time, object)
         refuse_bad_top(top)
+        if coverage is not None and (without or given or among is not None):
+            raise InputError(
+                "a set that holds the answer so often is known of all candidates and the true history only"
+            )
         if without or given:
             return what_if(self, question, top, None if among is None else to_names(among), without, given)
-        return self.forecast_many([question], top, among=among)[0]
+        return self.forecast_many([question], top, among=among, coverage=coverage)[0]
 
     def over(self, change: Supposed) -> "Model":
         """The same forecaster over a changed history."""
         model = Model(self.forecaster, change.dataset, self.prepare_s, str(self.device), self.metadata)
         vars(model)["history"] = self.history.with_facts(change.given, change.hidden)
+        vars(model)["calibration"] = self.calibration
         return model
 
     def forecast_many(
@@ -160,6 +171,7 @@ class Model:
         *,
         among: Iterable[str] | None = None,
         progress: ProgressCallback | None = None,
+        coverage: float | None = None,
     ) -> list[Forecast]:
         """The forecasts of many questions, in their order; but for rounding, the company never changes an answer.
 
@@ -170,12 +182,19 @@ class Model:
             top: how many answers to give to each.
             among: the only candidates, by name.
             progress: called with (answered, all).
+            coverage: see `forecast`.
 
         Raises:
             InputError: one is not a question, or names what is not in the dataset; it says which.
         """
         refuse_bad_top(top)
+        if coverage is not None:
+            refuse_bad_coverage(coverage)
         self.refresh()
+        if coverage is not None and self.calibration is None:
+            raise InputError(
+                f"{self.dataset.name} has too few validation facts to learn from how large such sets must be"
+            )
         asked = to_questions(questions)
         queries = to_queries(self.dataset, asked).to(self.device)
         candidates = None if among is None else to_candidates(self.dataset, among)
@@ -186,15 +205,34 @@ class Model:
             rows = slice(start, start + size)
             with one_thread() if len(asked) <= _SMALL else nullcontext():
                 scores = ask(self.forecaster, self.history, queries[rows])
-            answers = to_answers(self.dataset, scores, top, candidates)
+            likely = self._likely(queries[rows], scores, top if candidates is None and coverage is None else None)
+            sizes = [top] * len(queries[rows])
+            if coverage is not None and likely is not None:
+                sizes, candidates = likely.set_sizes(coverage), torch.arange(self.dataset.num_entities)
+            answers = to_answers(self.dataset, scores, max(sizes, default=1), candidates, likely)
             # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
             kept = scores if len(asked) == 1 else None
-            for at, (question, best) in enumerate(zip(asked[rows], answers, strict=True), start):
-                explainer = Explainer(self.forecaster, self.history, self.dataset, queries, at, kept, candidates)
-                forecasts.append(Forecast(question, self.name, best, notes[at], explainer=explainer))
+            for at, (question, best) in enumerate(zip(asked[rows], answers, strict=True)):
+                explainer = Explainer(
+                    self.forecaster, self.history, self.dataset, queries, start + at, kept, candidates
+                )
+                forecast = Forecast(question, self.name, best[: sizes[at]], notes[start + at], explainer=explainer)
+                if likely is not None:
+                    sets = None if coverage is None else likely.coverage(coverage)
+                    forecast = replace(forecast, strangers=likely.strangers(at), coverage=sets)
+                forecasts.append(forecast)
             if progress is not None:
                 progress(len(forecasts), len(asked))
         return forecasts
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """What makes probabilities of scores: kept with the model, or learned now from valid and kept at home."""
+        return calibration_of(self.forecaster, self.dataset, self.history, self.metadata)
+
+    def _likely(self, queries: Queries, scores: Scores, first: int | None) -> Likely | None:
+        found = self.calibration
+        return None if found is None else Likely(found, self.history, queries, scores, first)
 
     @cached_property
     def _notes(self) -> Notes:

@@ -15,7 +15,7 @@ from xerte.files import cells, replacing
 
 COLUMNS = ("subject", "relation", "time")
 ANSWER_COLUMNS = (
-    "question", "subject", "relation", "object", "time", "place", "entity", "score", "reached", "notes"
+    "question", "subject", "relation", "object", "time", "place", "entity", "score", "reached", "notes", "probability"
 )  # fmt: skip
 
 
@@ -88,9 +88,13 @@ def _answer_rows(forecasts: Sequence[Forecast]) -> Iterator[tuple[Any, ...]]:
         head = (count, asked.subject, asked.relation, asked.object, asked.time)
         notes = "; ".join(forecast.notes)
         for place, answer in enumerate(forecast.answers, 1):
-            yield (*head, place, answer.entity, answer.score, answer.reached, notes)
+            yield (*head, place, answer.entity, answer.score, answer.reached, notes, _number(answer.probability))
         if not forecast.answers:
-            yield (*head, 0, "", 0.0, False, notes)
+            yield (*head, 0, "", 0.0, False, notes, np.nan)
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
 
 
 def _write_text(file: IO[str], kind: str, forecasts: Sequence[Forecast], neutral: bool) -> None:
@@ -104,7 +108,7 @@ def _write_text(file: IO[str], kind: str, forecasts: Sequence[Forecast], neutral
 def _write_parquet(path: Path, rows: Sequence[tuple[Any, ...]]) -> None:
     import duckdb
 
-    types = (np.int64, object, object, object, object, np.int64, object, np.float64, bool, object)
+    types = (np.int64, object, object, object, object, np.int64, object, np.float64, bool, object, np.float64)
     columns = zip(ANSWER_COLUMNS, zip(*rows, strict=True), types, strict=True)
     connection = duckdb.connect()
     connection.register("answers", {name: np.array(column, dtype) for name, column, dtype in columns})

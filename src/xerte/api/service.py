@@ -87,4 +87,5 @@ def forecast(model: Model, asked: schemas.ForecastRequest) -> Forecast:
         object=asked.object,
         without=[fact.words() for fact in asked.without],
         given=[fact.words() for fact in asked.given],
+        coverage=asked.coverage,
     )

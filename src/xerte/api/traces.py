@@ -35,7 +35,8 @@ def trace_of(model: "Model", evaluation: Evaluation, command: str) -> Trace:
         protocol=body["protocol"],
         queries=body["queries"],
         command=command,
-        settings=model.metadata or (forecaster.to_json() if isinstance(forecaster, _Configured) else {}),
+        settings={key: value for key, value in model.metadata.items() if key != "calibration"}
+        or (forecaster.to_json() if isinstance(forecaster, _Configured) else {}),
         seconds={"prepare": round(model.prepare_s, 3), "evaluate": round(evaluation.seconds, 3)},
         seed=model.metadata.get("seed"),
         device=device_name(model.history.device),

@@ -24,6 +24,9 @@ def forecast(
     object: Annotated[str, typer.Argument(help="To whom; ? asks for it.", autocompletion=complete_entities)] = "?",
     model: ModelName = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
+    coverage: Annotated[
+        float | None, typer.Option(help="Give the smallest set that held the true answer so often on valid: 0.9.")
+    ] = None,
     among: Annotated[Path | None, typer.Option(help="Only these candidates: a file with one name per line.")] = None,
     queries: Annotated[
         Path | None, typer.Option(help="Many questions: columns subject, relation, time, object.")
@@ -46,6 +49,7 @@ def forecast(
     xerte forecast icews14 "Catherine Ashton" "Make a visit" 2014-11-09
     xerte forecast icews14 "?" "Make a visit" 2014-11-09 Oman --top 3
     xerte forecast world "?" condemns 2022-10-20 Druerugard --json
+    xerte forecast world Wenoravrin condemns 2022-10-20 --coverage 0.9
     xerte forecast icews14 --queries questions.csv --out answers.parquet
     xerte forecast world Wenoravrin condemns 2022-10-20 --given "Wenoravrin|condemns|Druerugard|2022-10-19"
     """
@@ -64,7 +68,7 @@ def forecast(
         chosen, choice = open_model(dataset, model, device)
         who, what, whom = in_full(chosen.dataset, subject or "", relation or "", object)
         answer = chosen.forecast(
-            who, what, time or "", top, object=whom, among=candidates, without=hidden, given=supposed
+            who, what, time or "", top, object=whom, among=candidates, without=hidden, given=supposed, coverage=coverage
         )
         if as_json:
             print_json(answer.to_body().having(**source_of(chosen, choice)))
@@ -79,7 +83,7 @@ def forecast(
     questions = read_questions(queries)
     chosen, choice = open_model(dataset, model, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
-        forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report)
+        forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report, coverage=coverage)
     if out is not None:
         write_answers(out, forecasts, neutral=not raw_cells)
         answers = sum(len(one.answers) for one in forecasts)

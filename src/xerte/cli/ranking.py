@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.output import print_table, print_text
+from xerte.data.words import counted
 
 if TYPE_CHECKING:
     from xerte.api import Forecast
+    from xerte.api.forecast import Coverage
     from xerte.api.whatif import Change, FactInNames
 
 _WIDTH = 24
@@ -42,12 +44,34 @@ def print_ranking(forecast: "Forecast", bars: bool = False) -> None:
                 answer.entity,
                 *([_bar(answer.score, best)] if bars else []),
                 f"{answer.score:.4f}" if answer.reached else "not reached",
+                _percent(answer.probability, answer.reliability),
             )
             for place, answer in enumerate(forecast.answers, 1)
         ]
-        print_table(title, ("", "entity", *([""] if bars else []), "score"), rows, left=3 if bars else 2)
+        names = ("", "entity", *([""] if bars else []), "score", "probability")
+        print_table(title, names, rows, left=3 if bars else 2)
+        if forecast.coverage is not None:
+            print_text(_set(forecast.coverage, len(forecast.answers)))
+        if forecast.strangers is not None:
+            likely = _percent(forecast.strangers.probability, forecast.strangers.reliability)
+            print_text(f"One that never met {asked.known}: {likely}.")
     for note in forecast.notes:
         print_text(f"note: {note}")
+
+
+def _percent(probability: float | None, reliability: float | None) -> str:
+    if probability is None:
+        return "–"
+    return f"{100 * probability:.1f} %" + ("" if reliability is None else f" ± {100 * reliability:.1f}")
+
+
+def _set(known: "Coverage", size: int) -> str:
+    """What a set is worth, in a sentence."""
+    usual = "" if known.recurrence_size is None else f" (recurrence's: {known.recurrence_size:,.1f})"
+    held = "" if known.held is None else f"; on the latest validation facts they held {100 * known.held:.1f} %"
+    many, share = counted(size, "entity", "entities"), f"{100 * known.coverage:g} %"
+    average = f"{known.mean_size:,.1f} entities on average{usual}"
+    return f"{many}: sets made like this one hold {share} of true answers and have {average}{held}."
 
 
 def _change(change: "Change") -> tuple[object, ...]:

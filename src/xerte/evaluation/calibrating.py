@@ -25,6 +25,10 @@ Real = npt.NDArray[np.float64]
 QUESTIONS = 8192
 """Of the latest ones, so many are asked."""
 EDGES = (0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+FEWEST = 50
+"""Of fewer, nothing is learned."""
+STEPS = 200
+_LEAST = 1e-4
 _FIRST, _OTHERS, _MEASURED = 32, 16, 1024
 _BENT, _KNOTS = 10, 12
 _TOLD = 3
@@ -39,9 +43,9 @@ def calibrate(
     progress: Callable[[int, int], None] | None = None,
     most: int = QUESTIONS,
 ) -> Calibration | None:
-    """Fits a calibration to the latest questions of valid; None where valid is empty."""
+    """Fits a calibration to the latest questions of valid; None where there are too few of them."""
     questions = Questions.of(dataset, Split.VALID, most)
-    if not len(questions.queries):
+    if len(questions.queries) < FEWEST:
         return None
     at_once = _at_once(dataset)
     seen: list[Seen] = []
@@ -83,12 +87,13 @@ def fitted(seen: Seen, at_once: Real, temperature: float, window: tuple[str, str
     strangers = np.repeat(np.tile(mass, 2), counts), np.repeat(np.repeat([True, False], len(mass)), counts)
     held, sizes = _sets(found, seen)
     of_strangers = reliability_at(*strangers, EDGES)
-    return replace(found, levels=levels, stranger_levels=of_strangers, held=held, sizes=sizes)
+    found = replace(found, held=held, sizes=sizes, usual_sizes=np.zeros_like(sizes))
+    return replace(found, levels=levels, stranger_levels=of_strangers)
 
 
 def first_answers(calibration: Calibration, seen: Seen, number: int = 1) -> tuple[Real, npt.NDArray[np.bool_]]:
     """What was said of the first answers and whether they were true, a row for every fact; [facts, number] each."""
-    ranked = calibration.ranked(seen.top[:, :number].double(), seen.reached, seen.unreached, seen.common)
+    ranked = calibration.ranked(seen.top[:, :number].double(), seen.reached, seen.unreached, seen.common, seen.entities)
     rows = np.repeat(np.arange(len(ranked)), seen.weight.numpy())
     return ranked.numpy()[rows], is_true(seen, number)[rows]
 
@@ -109,7 +114,7 @@ def checked(calibration: Calibration, seen: Seen, coverage: float = 0.9) -> Chec
 
 def _first_held(calibration: Calibration, seen: Seen) -> Tensor:
     """P of the candidates kept, likeliest first; the first answer is in every set."""
-    ranked = calibration.ranked(seen.top.double(), seen.reached, seen.unreached, seen.common)
+    ranked = calibration.ranked(seen.top.double(), seen.reached, seen.unreached, seen.common, seen.entities)
     ranked[:, 0] = 1.0
     return ranked
 
@@ -125,7 +130,7 @@ def _size(ranked: Tensor, least: float, entities: int) -> Tensor:
 
 
 def _sets(calibration: Calibration, seen: Seen) -> tuple[Real, Real]:
-    """`held` and `sizes`, which some of the questions tell well enough; [1001] each."""
+    """`held` and `sizes`, which some of the questions tell well enough; [STEPS + 1] each."""
     of_true, some, weight = [], [], []
     every = max(1, len(seen.common) // _MEASURED)
     for part in in_parts(seen):
@@ -134,7 +139,7 @@ def _sets(calibration: Calibration, seen: Seen) -> tuple[Real, Real]:
         some.append(ranked[::every].float().numpy())
         weight.append(part.weight[::every].numpy())
     held = np.sort(torch.cat(of_true).numpy())[::-1]
-    held = held[(np.ceil(np.arange(1001) / 1000 * len(held)).astype(int) - 1).clip(min=0)]
+    held = held[(np.ceil(np.arange(STEPS + 1) / STEPS * len(held)).astype(int) - 1).clip(min=0)]
     sizes = [np.searchsorted(-row, -held, side="right") for row in np.concatenate(some)]
     full = np.where(np.stack(sizes) == seen.top.shape[1], seen.entities, sizes)
     return held, np.average(full, axis=0, weights=np.concatenate(weight))
@@ -170,6 +175,7 @@ def _curve(odds: Real, true: npt.NDArray[np.bool_], weight: Real) -> Real:
             last = pools.pop()
             pools[-1] = [a + b for a, b in zip(pools[-1], last, strict=True)]
     said, seen = np.array([[x / n, hits / m] for x, hits, m, n in pools]).T
+    seen = seen.clip(_LEAST, 1 - _LEAST)
     return np.stack([said, np.log(seen / (1 - seen))])
 
 

@@ -45,7 +45,7 @@ class Probabilities:
     """What is to be believed about questions.
 
     Attributes:
-        answer: P(candidate is true); float64 [Q, E].
+        answer: P(candidate is true), by entity [Q, E] or likeliest first [Q, M]; float64.
         strangers: P(an answer never met the subject), summed over all such entities; float64 [Q].
     """
 
@@ -86,8 +86,9 @@ class Calibration:
         levels: how reliable the probabilities of the first three answers were.
         stranger_levels: likewise of the strangers.
         first, others: (log odds said, log odds seen) of first answers and of others; [2, knots], ascending.
-        held: what the likeliest 0, 1, …, 1000 thousandths of true answers had at least; a first answer has 1 here.
+        held: what the likeliest 0, 0.5, …, 100 % of true answers had at least; a first answer counts as having 1.
         sizes: how many candidates have at least that, on average.
+        usual_sizes: how many recurrence needs for as many true answers.
         check: how good it was on the latest quarter of the questions when fitted to the others.
     """
 
@@ -105,21 +106,29 @@ class Calibration:
     others: Real = field(default_factory=lambda: np.zeros((2, 1)))
     held: Real = field(default_factory=lambda: np.zeros(1))
     sizes: Real = field(default_factory=lambda: np.zeros(1))
+    usual_sizes: Real = field(default_factory=lambda: np.zeros(1))
     check: Check | None = None
 
-    def probabilities(self, scores: Scores, situation: Situation, queries: Queries) -> Probabilities:
-        """Of every candidate of every question."""
+    def probabilities(
+        self, scores: Scores, situation: Situation, queries: Queries, first: int | None = None
+    ) -> Probabilities:
+        """Of every candidate of every question, or of the first ones, likeliest first."""
         share, reached = distribution(scores, self.temperature).cpu(), scores.reached.cpu()
         common = common_features(situation, queries, share, self.at_once)
-        order = torch.argsort(share.masked_fill(~reached, -1.0), dim=1, descending=True, stable=True)
         unreached, met = mass_features(~reached, share, common), situation.met.cpu()
-        ranked = self.ranked(share.gather(1, order), reached.sum(1), unreached, common)
         strangers = chance(mass_features(~met, share, common).numpy(), self.strangers)
-        answer = torch.empty_like(ranked).scatter_(1, order, ranked)
-        return Probabilities(answer, torch.from_numpy(np.where(met.all(1).numpy(), 0.0, strangers)))
+        of_strangers = torch.from_numpy(np.where(met.all(1).numpy(), 0.0, strangers))
+        known = reached.sum(1), unreached, common, share.shape[1]
+        if first is not None:
+            return Probabilities(
+                self.ranked(torch.topk(share, min(first, share.shape[1])).values, *known), of_strangers
+            )
+        order = torch.argsort(share.masked_fill(~reached, -1.0), dim=1, descending=True, stable=True)
+        ranked = self.ranked(share.gather(1, order), *known)
+        return Probabilities(torch.empty_like(ranked).scatter_(1, order, ranked), of_strangers)
 
-    def ranked(self, share: Tensor, reached: Tensor, unreached: Tensor, common: Tensor) -> Tensor:
-        """P of the first M candidates, likeliest first, given their shares [Q, M], how many are reached [Q] and c."""
+    def ranked(self, share: Tensor, reached: Tensor, unreached: Tensor, common: Tensor, entities: int) -> Tensor:
+        """P of the first M of |E| candidates, given their shares [Q, M], how many are reached [Q], and features."""
         place = torch.arange(1, share.shape[1] + 1, dtype=torch.float64).expand_as(share)
         odds = logit(self.answer, share, place, common).numpy()
         odds = np.concatenate([bent(odds[:, :1], self.first), bent(odds[:, 1:], self.others)], 1)
@@ -129,7 +138,7 @@ class Calibration:
         missing = place > reached[:, None]
         if bool(missing.any()):
             rest = torch.from_numpy(chance(unreached.numpy(), self.unreached))
-            rest = rest / (self.entities - reached).clamp(min=1)
+            rest = rest / (entities - reached).clamp(min=1)
             least = answer.masked_fill(missing, 1.0).amin(1)
             answer = torch.where(missing, torch.minimum(rest, least)[:, None], answer)
         return answer
@@ -139,15 +148,14 @@ class Calibration:
 
         The k-th largest of n true answers' probabilities, k = ⌈coverage (n + 1)⌉; 0 where n is too small.
         """
-        return (
-            float(self.held[self._thousandth(coverage)]) if coverage * (self.questions + 1) <= self.questions else 0.0
-        )
+        return float(self.held[self._place(coverage)]) if coverage * (self.questions + 1) <= self.questions else 0.0
 
-    def mean_size(self, coverage: float) -> float:
-        """How many candidates such a set had on these questions."""
-        return float(self.sizes[self._thousandth(coverage)])
+    def mean_size(self, coverage: float) -> tuple[float, float]:
+        """How many candidates such a set had on these questions, and how many recurrence's had (0: not known)."""
+        at = self._place(coverage)
+        return float(self.sizes[at]), float(self.usual_sizes[at])
 
-    def _thousandth(self, coverage: float) -> int:
+    def _place(self, coverage: float) -> int:
         level = coverage * (self.questions + 1) / max(1, self.questions)
         return min(len(self.held) - 1, int(np.ceil(level * (len(self.held) - 1) - 1e-9)))
 
@@ -158,7 +166,7 @@ class Calibration:
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary."""
         body = asdict(self)
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in body.items()}
+        return {name: _short(value) if isinstance(value, np.ndarray) else value for name, value in body.items()}
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> "Calibration":
@@ -167,24 +175,32 @@ class Calibration:
         Raises:
             KeyError, TypeError, ValueError: it is not such a description.
         """
-        arrays = ("answer", "strangers", "unreached", "at_once", "first", "others", "held", "sizes")
+        arrays = ("answer", "strangers", "unreached", "at_once", "first", "others", "held", "sizes", "usual_sizes")
         numbers = {name: np.array(value[name], float) for name in arrays}
         shapes = [numbers[name].shape for name in arrays[:3]]
         if shapes != [(2 * len(COMMON) + len(OWN),), (len(COMMON) + 1,), (len(COMMON) + 1,)]:
             raise ValueError("weights")
         curves = numbers["first"], numbers["others"]
-        ragged = numbers["held"].shape != numbers["sizes"].shape or numbers["at_once"].ndim != 1
+        ragged = (
+            len({numbers[name].shape for name in ("held", "sizes", "usual_sizes")}) != 1 or numbers["at_once"].ndim != 1
+        )
         if ragged or any(one.ndim != 2 or len(one) != 2 or not one.size for one in curves):
             raise ValueError("shapes")
         if not all(bool(np.isfinite(one).all()) for one in numbers.values()) or not float(value["temperature"]) > 0:
             raise ValueError("numbers")
         first, last = map(str, value["window"])
-        made: dict[str, Any] = {
-            name: tuple(Level(**one) for one in value[name]) for name in ("levels", "stranger_levels")
-        }
-        made |= {name: int(value[name]) for name in ("entities", "questions")}
+        made: dict[str, Any] = {**numbers, "temperature": float(value["temperature"]), "window": (first, last)}
+        for name in ("levels", "stranger_levels"):
+            made[name] = tuple(Level(**one) for one in value[name])
+        for name in ("entities", "questions"):
+            made[name] = int(value[name])
         made["check"] = None if value["check"] is None else Check(**value["check"])
-        return Calibration(**numbers, **made, temperature=float(value["temperature"]), window=(first, last))
+        return Calibration(**made)
+
+
+def _short(numbers: Real) -> Any:
+    """As lists of numbers with seven digits."""
+    return np.vectorize(lambda one: float(f"{one:.7g}"), otypes=[float])(numbers).tolist()
 
 
 def bent(odds: Real, curve: Real) -> Real:

@@ -13,6 +13,8 @@ from xerte.data.dataset import Dataset
 from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
 from xerte.errors import InputError
+from xerte.experiment.calibrated import KEY as CALIBRATION
+from xerte.experiment.calibrated import calibrated
 from xerte.experiment.device import choose_device
 from xerte.experiment.kept import Floor, is_behind, mean_shares
 from xerte.experiment.logs import training_logs
@@ -132,6 +134,8 @@ def train(
         kept = module.eval() if floor is None or not is_behind(metadata) else floor.forecaster
         if compare:
             metadata["shares"] = mean_shares(kept, dataset, history)
+        if trainer.finished and (found := calibrated(kept, dataset, history)) is not None:
+            metadata[CALIBRATION] = found.to_json()
         if trainer.finished and folder is not None:
             save_model(folder, module, dataset, metadata)
             remove_state(folder / CHECKPOINT)

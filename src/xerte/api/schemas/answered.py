@@ -16,6 +16,31 @@ class Answer(Body):
     """Higher is likelier; comparable within one forecast only."""
     reached: bool
     """Whether the model had a reason to look at it; the others stand last."""
+    probability: float | None = None
+    """That it is among the true answers, given that such a fact happens; null: there is nothing to calibrate on."""
+    reliability: float | None = None
+    """So far off such a probability was on the validation facts, at most, about 19 times of 20."""
+
+
+class Strangers(Body):
+    """All entities that never met the one in question, together."""
+
+    probability: float
+    """That one of them is the answer."""
+    reliability: float | None
+
+
+class Coverage(Body):
+    """Sets that hold the true answers so often."""
+
+    coverage: float
+    """The share of true answers that such sets shall hold."""
+    held: float | None
+    """The share they held on the latest validation facts, where it was measured."""
+    mean_size: float
+    """How many entities they have on average."""
+    recurrence_size: float | None
+    """How many recurrence's have."""
 
 
 class Change(Body):
@@ -53,6 +78,10 @@ class Forecast(Answered):
     """The answers without the facts that were hidden or supposed; only there where some were."""
     changes: list[Change] | None = None
     """How the best answers of both differ; likewise."""
+    strangers: Strangers | None = None
+    """The summed probability of all entities that never met the one in question."""
+    coverage: Coverage | None = None
+    """What is known of such sets, where one was asked for: then `answers` is the set."""
     source: str | None = None
     """The name or folder of the model that answered, where the question named none."""
     versions: Versions | None = None

@@ -68,6 +68,8 @@ class ForecastRequest(Request):
     """A name where the subject is asked for."""
     top: Annotated[int, Field(ge=1, le=10_000)] = 10
     """How many answers to give."""
+    coverage: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Give instead the smallest set that held the true answer so often: 0.9 for instance."""
     without: Facts = Field(default_factory=list)
     """Facts of the history to hide."""
     given: Facts = Field(default_factory=list)

@@ -1,0 +1,117 @@
+"""Probabilities against what was true, sets against what they hold, and both against slow definitions."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from test_contract import small_dataset
+from xerte.baselines.recurrence import Recurrence
+from xerte.data.facts import Facts
+from xerte.evaluation.calibrating import calibrate
+from xerte.evaluation.calibration import Calibration, bent
+from xerte.evaluation.logistic import chance, fit_logistic
+from xerte.evaluation.observed import Questions, asked
+from xerte.evaluation.situation import Situation, distribution
+from xerte.forecaster import Meaning, Part, Queries, Scores
+from xerte.graph.index import TemporalIndex
+from xerte.types import Split
+
+DATA = small_dataset()
+HISTORY = TemporalIndex.build(DATA.facts, DATA.num_entities, DATA.num_relations)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Calibration:
+    found = calibrate(Recurrence.fit(DATA), DATA, HISTORY)
+    assert found is not None
+    return found
+
+
+def test_a_regression_finds_again_what_made_its_outcomes() -> None:
+    draw = np.random.default_rng(0)
+    features = np.stack([np.ones(40_000), draw.normal(size=40_000)], 1)
+    truth = np.array([-1.0, 0.7])
+    happened = draw.random(40_000) < chance(features, truth)
+    assert fit_logistic(features, happened).tolist() == pytest.approx(truth.tolist(), abs=0.05)
+    twice = fit_logistic(np.repeat(features[:500], 2, 0), np.repeat(happened[:500], 2))
+    assert fit_logistic(features[:500], happened[:500], np.full(500, 2.0)) == pytest.approx(twice, abs=1e-6)
+
+
+def test_a_curve_is_linear_between_its_knots_and_shifted_beyond() -> None:
+    curve = np.array([[-1.0, 1.0], [0.0, 4.0]])
+    assert bent(np.array([-3.0, -1.0, 0.0, 1.0, 2.0]), curve).tolist() == [-2, 0, 2, 4, 5]
+
+
+def test_what_is_known_of_a_question() -> None:
+    """Two facts of (0, 0, ·) on one day and one on another; 3 was met the other way round, 4 later."""
+    facts = Facts.of([(0, 0, 1, 2), (0, 0, 2, 2), (0, 0, 1, 5), (3, 1, 0, 5), (0, 1, 4, 9)])
+    history = TemporalIndex.build(facts, 6, 2)
+    ask = torch.tensor
+    found = Situation.of(history, Queries.at(ask([0, 5]), ask([0, 0]), ask([9, 9])))
+    assert [one.tolist() for one in (found.facts, found.own_facts, found.own_times)] == [[4, 0], [3, 0], [2, 0]]
+    assert found.met[0].nonzero()[:, 0].tolist() == [1, 2, 3]
+    assert not found.met[1].any()
+
+
+def test_scores_become_shares_of_one() -> None:
+    score, reached = torch.tensor([[1.0, 3.0, 9.0]]), torch.tensor([[True, True, False]])
+    weights = Scores((Part("sum", score),), reached)
+    assert distribution(weights).tolist() == [pytest.approx([0.25, 0.75, 0])]
+    ranks = Scores((Part("sum", score),), reached, meaning=Meaning.RANK)
+    high = np.exp(1.0) / (1 + np.exp(1.0))
+    assert distribution(ranks, 2.0).tolist() == [pytest.approx([1 - high, high, 0])]
+
+
+def test_of_answers_given_a_probability_as_many_are_true(fitted: Calibration) -> None:
+    """Over the questions it was fitted to, the means agree; strangers count once for each true answer."""
+    questions = Questions.of(DATA, Split.VALID)
+    said, true, strange, strangers = [], [], [], []
+    for batch in asked(Recurrence.fit(DATA), DATA, HISTORY, questions.queries):
+        found = fitted.probabilities(batch.scores, batch.situation, batch.queries)
+        best = found.answer.argmax(1)
+        many = batch.true.sum(1)
+        said.append(found.answer.gather(1, best[:, None])[:, 0].repeat_interleave(many))
+        true.append(batch.true.gather(1, best[:, None])[:, 0].repeat_interleave(many))
+        strangers.append(found.strangers.repeat_interleave(many))
+        strange.append((batch.true & ~batch.situation.met).sum(1))
+        first = fitted.probabilities(batch.scores, batch.situation, batch.queries, first=3).answer
+        assert torch.allclose(first, found.answer.sort(1, descending=True).values[:, :3])
+    assert float(torch.cat(said).mean()) == pytest.approx(float(torch.cat(true).double().mean()), abs=0.02)
+    facts = len(torch.cat(said))
+    assert float(torch.cat(strangers).mean()) == pytest.approx(float(torch.cat(strange).sum()) / facts, abs=0.02)
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+def test_sets_hold_as_many_true_answers_as_they_say(fitted: Calibration, coverage: float) -> None:
+    questions, held, size = Questions.of(DATA, Split.VALID), [], []
+    least = fitted.threshold(coverage)
+    for batch in asked(Recurrence.fit(DATA), DATA, HISTORY, questions.queries):
+        answer = fitted.probabilities(batch.scores, batch.situation, batch.queries).answer
+        inside = answer >= least
+        inside[torch.arange(len(inside)), distribution(batch.scores).argmax(1)] = True
+        held.append(inside[batch.true])
+        size.append(inside.sum(1).repeat_interleave(batch.true.sum(1)))
+    share = float(torch.cat(held).double().mean())
+    assert coverage <= share <= coverage + 0.08  # never less; more where probabilities are equal
+    assert fitted.mean_size(coverage)[0] == pytest.approx(float(torch.cat(size).double().mean()), rel=0.05)
+
+
+def test_the_question_says_how_reliable_a_level_was(fitted: Calibration) -> None:
+    assert fitted.check is not None
+    assert fitted.questions == len(Questions.of(DATA, Split.VALID).queries)
+    for level in fitted.levels:
+        assert fitted.reliability(level.mean) == pytest.approx(level.error)
+
+
+def test_it_is_kept_as_text_and_damage_is_noticed(fitted: Calibration) -> None:
+    body = json.loads(json.dumps(fitted.to_json()))
+    again = Calibration.from_json(body)
+    assert again.levels == fitted.levels
+    assert again.held == pytest.approx(fitted.held, rel=1e-6)
+    for name, value in {"answer": [1.0], "held": [1.0], "temperature": 0, "first": [[], []], "levels": [{}]}.items():
+        with pytest.raises((KeyError, TypeError, ValueError)):
+            Calibration.from_json(body | {name: value})
+    with pytest.raises(ValueError, match="numbers"):
+        Calibration.from_json(body | {"strangers": [float("nan")] * len(fitted.strangers)})
