@@ -13,16 +13,16 @@ from typing import Annotated, Any
 
 import typer
 
-from fuzz import commands, imports, questions
+from fuzz import commands, imports, questions, state
 from fuzz.judge import Record
 
-TARGETS = {"imports": imports, "questions": questions, "commands": commands}
+TARGETS = {"imports": imports, "questions": questions, "commands": commands, "state": state}
 
 
 def main(
     seconds: Annotated[float, typer.Option(help="How long each target runs.")] = 60,
     seed: Annotated[int, typer.Option(help="Repeats a run.")] = 0,
-    only: Annotated[str, typer.Option(help="One target: imports, questions or commands.")] = "",
+    only: Annotated[str, typer.Option(help="One target: imports, questions, commands or state.")] = "",
     most: Annotated[int, typer.Option(help="At most so many inputs for each target.")] = 10**9,
     save: Annotated[Path | None, typer.Option(help="Add what came of it to this file.")] = None,
 ) -> None:
@@ -73,4 +73,6 @@ def fuzz(name: str, seed: int, seconds: float, most: int = 10**9) -> Record:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    app.command()(main)
+    app()

@@ -35,8 +35,8 @@ class Record:
 
     Attributes:
         inputs: how many there were.
-        outcomes: how many ended how: result, sentence, or a fault: traceback, unfit (more than one
-            short line, or a sign that steers a terminal), long, slow, hang, wrong.
+        outcomes: how many ended how: result, remade (what was damaged), sentence, or a fault: traceback, unfit (more
+            than one short line, or a sign that steers a terminal), long, slow, hang, wrong.
         sentences: the kinds of sentences, by their error's code.
         faults: the first of them, each with what repeats it.
     """
@@ -50,7 +50,7 @@ class Record:
     @property
     def failed(self) -> int:
         """How many faults were found."""
-        return sum(count for kind, count in self.outcomes.items() if kind not in ("result", "sentence"))
+        return sum(count for kind, count in self.outcomes.items() if kind not in ("result", "remade", "sentence"))
 
     def fault(self, kind: str, input: str, text: str, place: str = "") -> None:
         """Note a fault; of those at one place the first is kept."""

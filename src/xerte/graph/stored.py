@@ -132,10 +132,13 @@ def verify_index(dataset: Dataset) -> None:
     Raises:
         DatasetError: it is damaged or was made for other facts.
     """
-    if dataset.kept is None or not (dataset.kept.columns / FOLDER).exists():
+    kept = dataset.kept
+    if kept is None or not (kept.columns / FOLDER).exists():
         return
+    indexed = dataset if kept.live is None else kept.live.base
     try:
-        open_index(dataset, dataset.kept, thorough=True)
+        open_index(indexed, kept, thorough=True)
     except DatasetError as error:
-        problem = str(error).rpartition(": ")[0]
-        raise DatasetError(f"{problem}: remove {dataset.kept.columns / FOLDER}, it is made anew when needed") from None
+        raise DatasetError(
+            error.message, hint=f"remove {kept.columns / FOLDER}, it is made anew when needed", code="damaged_index"
+        ) from None
