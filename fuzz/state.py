@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from fuzz.judge import Record, WrongError, judge
 from fuzz.mutate import SPICE
@@ -20,6 +21,10 @@ from xerte.api.training import train
 from xerte.app.access import Scope, add_token, read_tokens, tokens_file
 from xerte.data.dataset import Dataset
 from xerte.errors import RemadeWarning
+from xerte.rates import stored as rates
+from xerte.rates.counts import Counts
+from xerte.rates.fitting import fit
+from xerte.rates.model import RateModel
 
 SETTINGS: dict[str, Any] = {"dims": [4, 4], "static_dim": 4, "time_dim": 4, "steps": 2, "epochs": 1, "start": 0}
 NAMES = ["Ada", "Ben", "Cem", "Dora Lund"]
@@ -72,7 +77,7 @@ def _dataset(place: Path, name: str = "mine") -> object:
     return [_facts(dataset), answers]
 
 
-def _log(place: Path) -> object:
+def _grown(place: Path) -> object:
     return _dataset(place, "grown")
 
 
@@ -99,16 +104,16 @@ def _tokens(place: Path) -> object:
 
 
 _READINGS: dict[str, Reading] = {
-    "dataset": _dataset, "index": _dataset, "log": _log, "model": _model, "rates": _rates, "backup": _backup,
-    "tokens": _tokens,
+    "dataset": _dataset, "index": _dataset, "base": _grown, "log": _grown, "model": _model, "rates": _rates,
+    "backup": _backup, "tokens": _tokens,
 }  # fmt: skip
 
 
 def _kind(path: Path) -> str:
-    if "index" in path.parts:
-        return "index"
+    if "grown" in path.parts:
+        return "log" if path.name.startswith("events.sqlite") else "base"
     kinds = {"runs": "model", "rates": "rates", "mine.tar": "backup", "tokens.json": "tokens"}
-    return kinds.get(path.parts[0], "log" if "grown" in path.parts else "dataset")
+    return kinds.get(path.parts[0], "index" if "index" in path.parts else "dataset")
 
 
 # Damage
@@ -226,7 +231,14 @@ def _stored() -> _Stored:
 @contextmanager
 def prepared() -> Iterator[None]:
     """One of everything."""
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+    fitted: dict[str, RateModel] = {}
+
+    def fit_once(dataset: Dataset, counts: Counts) -> RateModel:
+        if dataset.name not in fitted:  # takes seconds, and always gives the same
+            fitted[dataset.name] = fit(dataset, counts)
+        return fitted[dataset.name]
+
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, mock.patch.object(rates, "fit", fit_once):
         _CURRENT.append(_Stored(Path(folder)))
         try:
             yield

@@ -225,11 +225,65 @@ def test_a_damaged_log_is_told(folder: Path) -> None:
         store.open_dataset(folder)
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE event SET object = 0 WHERE seq = 2", "row 2 is not what was written"),
+        ("UPDATE event SET known = known + 1 WHERE seq = 3", "row 3 is not what was written"),
+        ("UPDATE event SET time = 'soon' WHERE seq = 3", "a row holds what is no number"),
+        ("UPDATE name SET name = 'Ben' WHERE name = 'Zoë'", "the name of entity 3 is not what was written"),
+        ("DELETE FROM event WHERE seq = 3", "rows are missing"),
+        ("DELETE FROM event WHERE seq = 2", "rows are missing"),
+    ],
+)
+def test_a_row_that_the_disk_changed_is_not_believed(folder: Path, change: str, problem: str) -> None:
+    dataset = store.open_dataset(folder)
+    dataset.append([VISIT, {**VISIT, "subject": "Zoë"}, {**VISIT, "id": "7"}])
+    with sqlite3.connect(folder / FILE) as connection:
+        connection.execute(change)
+    with pytest.raises(DatasetError, match=rf"events\.sqlite is damaged \({problem}\): restore it from a backup"):
+        store.open_dataset(folder)
+
+
+def test_texts_that_the_disk_changed_are_not_believed(folder: Path) -> None:
+    store.open_dataset(folder).append([{**VISIT, "id": "7", "source": "Reuters"}])
+    with sqlite3.connect(folder / FILE) as connection:
+        connection.execute("UPDATE event SET extras = replace(extras, 'Reuters', 'nobody')")
+    dataset = store.open_dataset(folder)
+    for read in (lambda: dataset.extras["source"][4], lambda: store.verify(folder)):
+        with pytest.raises(DatasetError, match="the texts of row 1 are not what was written"):
+            read()
+
+
+def test_a_log_without_checksums_gets_them_with_the_next_batch(folder: Path) -> None:
+    store.open_dataset(folder).append([VISIT])
+    with sqlite3.connect(folder / FILE) as connection:  # as version 0.1 wrote it
+        for change in ("event DROP COLUMN numbers", "event DROP COLUMN texts", "name DROP COLUMN texts"):
+            connection.execute(f"ALTER TABLE {change}")
+        connection.execute("DROP TABLE written")
+        connection.execute("PRAGMA user_version = 1")
+    assert len(store.open_dataset(folder).facts) == 5
+    assert len(store.open_dataset(folder).append([{**VISIT, "subject": "Zoë"}]).facts) == 6
+    assert len(store.verify(folder).facts) == 6
+    with sqlite3.connect(folder / FILE) as connection:
+        connection.execute("UPDATE event SET object = 0 WHERE seq = 2")
+    with pytest.raises(DatasetError, match="row 2 is not what was written"):
+        store.open_dataset(folder)
+
+
+def test_a_log_that_is_gone_is_missed(folder: Path) -> None:
+    store.open_dataset(folder).append([VISIT])
+    compact(folder)
+    (folder / FILE).unlink()
+    with pytest.raises(DatasetError, match=r"has lost its log, events\.sqlite"):
+        store.open_dataset(folder)
+
+
 def test_a_log_of_a_newer_program_is_refused(folder: Path) -> None:
     store.open_dataset(folder).append([VISIT])
     with sqlite3.connect(folder / FILE) as connection:
         connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(DatasetError, match="version 9 of the log, this program reads version 1"):
+    with pytest.raises(DatasetError, match="version 9 of the log, this program reads version 2"):
         EventStore(folder)
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from xerte.errors import InputError, shown
 from xerte.home import home_folder
-from xerte.storage import atomic_write, lock
+from xerte.storage import atomic_write, lock, read_small
 
 _PREFIX = "xerte_"
+_LARGEST = 1 << 24
 
 
 class Scope(StrEnum):
@@ -55,9 +56,11 @@ def read_tokens(file: Path) -> list[Token]:
         InputError: the file is damaged.
     """
     try:
-        rows = json.loads(file.read_text("utf-8")) if file.exists() else []
+        rows = json.loads(read_small(file, _LARGEST))
         return [Token(str(row["name"]), Scope(row["scope"]), str(row["sha256"]), str(row["made"])) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError):
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{file} is damaged", hint="remove it and make the tokens anew") from None
 
 

@@ -3,6 +3,7 @@
 WAL mode with `synchronous = FULL`: a committed batch survives a kill and a power loss, readers never wait, and a batch
 is in or out as a whole. Nothing is ever overwritten: a correction or a retraction is a row of its own, so the log also
 tells what was known when. Names that the base does not have are numbered on from its vocabularies, once and for ever.
+Every row carries checksums, and `written` counts the rows: what a disk changed or lost is refused, not believed.
 """
 
 import json
@@ -13,17 +14,19 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from xerte import storage
+from xerte.data import rowsums
 from xerte.data.facts import Facts
 from xerte.errors import DatasetError, InputError
 
 FILE = "events.sqlite"
-_FORMAT = 1
+_UNSUMMED, _FORMAT = 1, 2
+"""Logs of the first format have no checksums; the next batch adds them, for what comes from then on."""
 _PATIENCE_S = 30.0
 _IDS_AT_ONCE = 500
 _SCHEMA = """
@@ -47,6 +50,14 @@ CREATE UNIQUE INDEX name_once ON name (kind, name);
 CREATE TABLE extra (name TEXT PRIMARY KEY) WITHOUT ROWID;  -- the keys that extras have
 CREATE TABLE place (source TEXT PRIMARY KEY, reached TEXT NOT NULL) WITHOUT ROWID;  -- how far a source was followed
 """
+_SUMS = (
+    "ALTER TABLE event ADD COLUMN numbers INTEGER",  # the checksum of the row's numbers
+    "ALTER TABLE event ADD COLUMN texts INTEGER",  # and of its id and extras
+    "ALTER TABLE name ADD COLUMN texts INTEGER",
+    "CREATE TABLE written (rows INTEGER NOT NULL, names INTEGER NOT NULL)",  # how many events and names there must be
+    "INSERT INTO written SELECT (SELECT coalesce(max(seq), 0) FROM event), (SELECT count(*) FROM name)",
+    "PRAGMA user_version = 2",
+)
 
 NameKind = Literal["entity", "relation"]
 
@@ -110,9 +121,10 @@ class EventStore:
             self._create()
         with self._damage_is_told():
             self._connection = _connect(self.path)
-            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != _FORMAT:
+            version = _version_of(self._connection)
+        if version not in (_UNSUMMED, _FORMAT):
             raise DatasetError(f"{self.path} has version {version} of the log, this program reads version {_FORMAT}")
+        self._summed = version == _FORMAT
         self._inode = self.path.stat().st_ino
 
     def close(self) -> None:
@@ -127,12 +139,14 @@ class EventStore:
             with storage.atomic_file(self.path) as part:
                 part.unlink()
                 with closing(sqlite3.connect(part)) as connection:
-                    connection.executescript(f"{_SCHEMA} PRAGMA user_version = {_FORMAT}; PRAGMA journal_mode = WAL;")
+                    connection.executescript(f"{_SCHEMA} {'; '.join(_SUMS)}; PRAGMA journal_mode = WAL;")
 
     @contextmanager
     def _damage_is_told(self) -> Iterator[None]:
         try:
             yield
+        except (_BrokenSumError, json.JSONDecodeError) as error:
+            raise DatasetError(f"{self.path} is damaged ({error}): restore it from a backup") from None
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
                 raise DatasetError(f"{self.path} cannot be opened: {error}") from None
@@ -148,11 +162,16 @@ class EventStore:
     def changes(self, after: int, num_entities: int, num_relations: int) -> Changes:
         """What came after a seq, and the names numbered from these numbers on; of one moment."""
         with self._one_at_a_time, self._damage_is_told(), _reading(self._connection) as cursor:
+            sums = "known, numbers" if self._summed else "known, NULL"
             rows = cursor.execute(
-                "SELECT seq, kind, subject, relation, object, time, replaces FROM event WHERE seq > ? ORDER BY seq",
+                f"SELECT seq, kind, subject, relation, object, time, replaces, {sums} FROM event "  # noqa: S608
+                "WHERE seq > ? ORDER BY seq",
                 (after,),
             ).fetchall()
+            _check_numbers([(row[0], row[1], row[6], *row[2:6], row[7]) for row in rows], [row[8] for row in rows])
             entities, relations = _names(cursor, "entity", num_entities), _names(cursor, "relation", num_relations)
+            if self._summed:
+                _check_counts(cursor, len(rows), after)
             extras = tuple(name for (name,) in cursor.execute("SELECT name FROM extra ORDER BY name"))
         through = rows[-1][0] if rows else after
         ended = np.array([row[6] for row in rows if row[6] is not None], np.int64)
@@ -181,8 +200,8 @@ class EventStore:
             for start in range(0, len(seqs), _IDS_AT_ONCE):
                 wanted = [int(seq) for seq in seqs[start : start + _IDS_AT_ONCE]]
                 marks = ",".join("?" * len(wanted))
-                rows = self._connection.execute(f"SELECT {_COLUMNS} FROM event WHERE seq IN ({marks})", wanted)  # noqa: S608
-                found |= {row[0]: _version(row) for row in rows}
+                rows = self._connection.execute(f"SELECT * FROM event WHERE seq IN ({marks})", wanted)  # noqa: S608
+                found |= {one.seq: one for one in _versions(rows.fetchall())}
         return [found[int(seq)] for seq in seqs if int(seq) in found]
 
     def history_of(self, id: str) -> list[Version]:
@@ -204,6 +223,7 @@ class EventStore:
         """
         with self._one_at_a_time, self._damage_is_told():
             found = self._connection.execute("PRAGMA integrity_check").fetchone()[0]
+            _versions(self._connection.execute("SELECT * FROM event ORDER BY seq").fetchall())
         if found != "ok":
             raise DatasetError(f"{self.path} is damaged ({found!s:.100}): restore it from a backup")
 
@@ -234,7 +254,9 @@ class EventStore:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
-                    yield Batch(self._connection)
+                    self._add_sums()
+                    yield (batch := Batch(self._connection))
+                    batch.count()
                     storage.fault("fsync", self.path)
                     self._connection.execute("COMMIT")
                 except BaseException:
@@ -243,6 +265,11 @@ class EventStore:
                     raise
             except sqlite3.OperationalError as error:
                 raise InputError(f"{self.path} cannot be written: {error}; nothing of the batch was stored") from None
+
+    def _add_sums(self) -> None:
+        if not self._summed and _version_of(self._connection) == _UNSUMMED:
+            for statement in _SUMS:
+                self._connection.execute(statement)
 
 
 class Batch:
@@ -258,8 +285,8 @@ class Batch:
 
     def add_names(self, kind: NameKind, start: int, names: Sequence[str]) -> None:
         """Numbers new names on from `start`."""
-        rows = ((kind, number, name) for number, name in enumerate(names, start))
-        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?)", rows)
+        rows = ((kind, number, name, rowsums.of_texts(kind, number, name)) for number, name in enumerate(names, start))
+        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?)", rows)
 
     def versions_of(self, ids: Sequence[str]) -> dict[str, list[Version]]:
         """Every version of the events with these ids, in the order of arrival."""
@@ -269,19 +296,20 @@ class Batch:
         """Appends rows to the log."""
         keys = {key for one in versions for key in one.extras}
         self._connection.executemany("INSERT OR IGNORE INTO extra VALUES (?)", ((key,) for key in sorted(keys)))
-        rows = (
-            (
-                one.seq,
-                one.id,
-                int(one.kind),
-                one.replaces,
-                *(one.fact or (None,) * 4),
-                one.known,
-                json.dumps(one.extras, ensure_ascii=False) if one.extras else None,
-            )
-            for one in versions
+        rows = []
+        for one in versions:
+            extras = json.dumps(one.extras, ensure_ascii=False) if one.extras else None
+            fact = one.fact or (None,) * 4
+            rows.append((one.seq, one.id, int(one.kind), one.replaces, *fact, one.known, extras))
+        sums = rowsums.of_numbers([_numbers(row) for row in rows]).tolist()
+        summed = ((*row, numbers, rowsums.of_texts(row[1], row[9])) for row, numbers in zip(rows, sums, strict=True))
+        self._connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", summed)
+
+    def count(self) -> None:
+        """Notes how many rows there are now."""
+        self._connection.execute(
+            "UPDATE written SET rows = (SELECT coalesce(max(seq), 0) FROM event), names = (SELECT count(*) FROM name)"
         )
-        self._connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def set_reached(self, source: str, reached: str) -> None:
         """Notes how far a source was followed, in one transaction with what came from it."""
@@ -293,7 +321,12 @@ class Batch:
         return None if row is None else str(row[0])
 
 
-_COLUMNS = "seq, id, kind, replaces, subject, relation, object, time, known, extras"
+class _BrokenSumError(Exception):
+    """A row is not what was written."""
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -318,8 +351,43 @@ def _reading(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
 
 
 def _names(cursor: sqlite3.Cursor, kind: NameKind, start: int) -> list[str]:
-    rows = cursor.execute("SELECT name FROM name WHERE kind = ? AND number >= ? ORDER BY number", (kind, start))
-    return [name for (name,) in rows]
+    rows = cursor.execute("SELECT * FROM name WHERE kind = ? AND number >= ? ORDER BY number", (kind, start)).fetchall()
+    for place, row in enumerate(rows, start):
+        if row[1] != place or (len(row) > 3 and row[3] not in (None, rowsums.of_texts(*row[:3]))):
+            raise _BrokenSumError(f"the name of {kind} {place} is not what was written")
+    return [row[2] for row in rows]
+
+
+def _check_counts(cursor: sqlite3.Cursor, rows: int, after: int) -> None:
+    """Whether all rows behind some seq are there, and all names; seqs are counted without a gap."""
+    last, names = cursor.execute("SELECT rows, names FROM written").fetchone() or (0, 0)
+    if rows != max(0, last - after) or names != cursor.execute("SELECT count(*) FROM name").fetchone()[0]:
+        raise _BrokenSumError("rows are missing")
+
+
+def _numbers(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The numbers of a row of the log, in the order in which their checksum is taken."""
+    seq, _, kind, replaces, subject, relation, object, time, known = row[:9]
+    return seq, kind, replaces, subject, relation, object, time, known
+
+
+def _check_numbers(rows: Sequence[tuple[Any, ...]], told: Sequence[int | None]) -> None:
+    try:
+        sums = rowsums.of_numbers(rows).tolist()
+    except (TypeError, ValueError, OverflowError):
+        raise _BrokenSumError("a row holds what is no number") from None
+    for row, found, sum in zip(rows, sums, told, strict=True):
+        if sum not in (None, found):
+            raise _BrokenSumError(f"row {row[0]} is not what was written")
+
+
+def _versions(rows: Sequence[tuple[Any, ...]]) -> list[Version]:
+    """Rows of the log, checked."""
+    _check_numbers([_numbers(row) for row in rows], [row[10] if len(row) > 10 else None for row in rows])
+    for row in rows:
+        if len(row) > 10 and row[11] not in (None, rowsums.of_texts(row[1], row[9])):
+            raise _BrokenSumError(f"the texts of row {row[0]} are not what was written")
+    return [_version(row[:10]) for row in rows]
 
 
 def _versions_of(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, list[Version]]:
@@ -327,13 +395,13 @@ def _versions_of(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str
     for start in range(0, len(ids), _IDS_AT_ONCE):
         wanted = ids[start : start + _IDS_AT_ONCE]
         marks = ",".join("?" * len(wanted))
-        sql = f"SELECT {_COLUMNS} FROM event WHERE id IN ({marks}) ORDER BY seq"  # noqa: S608
-        for row in connection.execute(sql, wanted):
-            found.setdefault(row[1], []).append(_version(row))
+        sql = f"SELECT * FROM event WHERE id IN ({marks}) ORDER BY seq"  # noqa: S608
+        for one in _versions(connection.execute(sql, wanted).fetchall()):
+            found.setdefault(str(one.id), []).append(one)
     return found
 
 
-def _version(row: tuple[int, str | None, int, int | None, int, int, int, int, int, str | None]) -> Version:
+def _version(row: tuple[Any, ...]) -> Version:
     seq, id, kind, replaces, *fact, known, extras = row
     held = None if kind == Kind.RETRACTION else (fact[0], fact[1], fact[2], fact[3])
     return Version(seq, id, Kind(kind), replaces, held, known, json.loads(extras) if extras else {})

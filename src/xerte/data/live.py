@@ -3,6 +3,7 @@
 A snapshot never changes. `refreshed` gives the next one at the cost of what came since; `append` stores events first.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -43,7 +44,7 @@ class Live:
 
 def is_live(folder: Path) -> bool:
     """Whether something was ever appended to the dataset in this folder."""
-    return (folder / FILE).exists()
+    return os.path.lexists(folder / FILE)
 
 
 def over(base: Dataset) -> Dataset:

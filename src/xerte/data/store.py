@@ -10,6 +10,7 @@ import numpy.typing as npt
 from xerte.data import live
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset, Kept
+from xerte.data.eventstore import FILE as LOG
 from xerte.data.facts import Facts
 from xerte.data.folder import (
     damaged,
@@ -104,7 +105,11 @@ def _newest(folder: Path, *, thorough: bool) -> Dataset:
             if seal(describe(folder)) == before:
                 raise
         else:
-            return live.over(base) if live.is_live(folder) else base
+            if live.is_live(folder):
+                return live.over(base)
+            if base.kept is not None and base.kept.through:
+                raise damaged(folder, f"has lost its log, {LOG}: restore it from a backup")
+            return base
 
 
 def describe(folder: Path) -> dict[str, Any]:
