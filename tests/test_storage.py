@@ -14,7 +14,18 @@ from pathlib import Path
 import pytest
 
 from xerte import storage
-from xerte.storage import MANIFEST, Operation, atomic_file, atomic_folder, atomic_write, lock, recover, sweep, write_new
+from xerte.storage import (
+    MANIFEST,
+    Operation,
+    atomic_file,
+    atomic_folder,
+    atomic_write,
+    lock,
+    read_small,
+    recover,
+    sweep,
+    write_new,
+)
 
 
 class Faults:
@@ -146,6 +157,20 @@ def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
         other.write_text("other")
     assert (tmp_path / "a").read_text() == "one", "the last rename wins"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_pipe_or_device_in_the_place_of_a_file_is_replaced_not_waited_for(tmp_path: Path) -> None:
+    pipe, device = tmp_path / "pipe", tmp_path / "device"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/null")
+    for place in (pipe, device):
+        with pytest.raises(OSError, match="no regular file"):
+            read_small(place, 10)
+        atomic_write(place, b"mine")
+        assert read_small(place, 4) == b"mine"
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(OSError, match="more than 3 bytes"):
+        read_small(pipe, 3)
 
 
 WITHOUT_UNIX = """

@@ -26,7 +26,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     inside = False
     try:
-        with atomic_file(path) as part:
+        with atomic_file(path, to_device=True) as part:
             inside = True
             yield part
             inside = False

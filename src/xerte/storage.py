@@ -174,11 +174,11 @@ def sweep(folder: Path) -> None:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path, *, to_device: bool = False) -> Iterator[Path]:
     """A new file to be written in the block, which then replaces `path`; where the block fails, `path` stays as it was.
 
     Folders on the way to it are made. A link stays a link: what it leads to is replaced. A file that was there keeps
-    its mode; what is no regular file (a pipe, a device) stays what it is and is sent the whole content.
+    its mode. A pipe or a device is replaced, too; with `to_device` it stays what it is and is sent the whole content.
 
     Raises:
         IsADirectoryError, OSError: nothing can be written there.
@@ -187,21 +187,23 @@ def atomic_file(path: Path) -> Iterator[Path]:
     if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     regular = mode is None or stat.S_ISREG(mode)
-    target = Path(os.path.realpath(path)) if regular else Path(tempfile.gettempdir()) / path.name
+    target = Path(os.path.realpath(path)) if regular else path
+    if to_device and not regular:
+        target = Path(tempfile.gettempdir()) / path.name
     _make_parent(target)
     sweep(target.parent)
     with _temporary(target, "part") as part:
         fault("create", part)
         # Until it has the mode of what it replaces, nobody else reads it.
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if mode is not None and regular else 0o666))
         fault("write", part)
         yield part
-        if not regular:
+        if to_device and not regular:
             with part.open("rb") as made, path.open("wb") as file:
                 shutil.copyfileobj(made, file)
             return
         fsync(part)
-        if mode is not None and part.stat().st_mode != mode:
+        if mode is not None and regular and part.stat().st_mode != mode:
             part.chmod(stat.S_IMODE(mode))
         rename(part, target)
         fsync(target.parent)
