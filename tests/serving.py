@@ -38,3 +38,4 @@ def server(*arguments: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.communicate(timeout=20)
+        assert process.returncode == 0

@@ -1,6 +1,8 @@
 """Events over HTTP: stored once, refused with a reason, and known to the next question."""
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +43,12 @@ def test_an_event_is_stored_once_and_the_next_answer_knows_it(client: TestClient
     before = client.post("/api/v1/forecast", json=QUESTION).json()
     assert [one["entity"] for one in before["answers"]] == ["Cid"]
     event = VISIT | {"object": "Newcomer", "time": "2024-01-20", "id": "a1", "source": "a wire"}
-    assert send(client, event) == {"stored": 1, "repeated": 0, "refused": 0, "reasons": []}
-    assert send(client, event) == {"stored": 0, "repeated": 1, "refused": 0, "reasons": []}
+    taken = send(client, event)
+    assert taken == {"stored": 1, "repeated": 0, "refused": 0, "reasons": [], "version": taken["version"]}
+    assert send(client, event) == taken | {"stored": 0, "repeated": 1}
     after = client.post("/api/v1/forecast", json=QUESTION).json()
     assert "Newcomer" in [one["entity"] for one in after["answers"]]
-    assert after["versions"]["dataset"] != before["versions"]["dataset"]
+    assert after["versions"]["dataset"] == taken["version"] != before["versions"]["dataset"]
     assert client.get("/api/v1/entities", params={"search": "newc"}).json()["names"][0]["name"] == "Newcomer"
     newest = client.get("/api/v1/history", params={"entity": "Newcomer"}).json()["events"][0]
     assert newest["extras"]["source"] == "a wire"
@@ -73,3 +76,38 @@ def test_nothing_is_appended_to_the_embedded_world() -> None:
     with local(Served(Service("cpu"), "world", "recurrence"), ServerSettings(write=True)) as client:
         response = client.post("/api/v1/events", json=[VISIT])
         assert (response.status_code, response.json()["code"]) == (422, "bad_input")
+
+
+def test_events_are_told_in_the_order_in_which_they_came(client: TestClient) -> None:
+    def feed(**asked: Any) -> Any:
+        return client.get("/api/v1/events", params=asked).json()
+
+    assert feed()["events"] == []
+    first = feed()["next"]
+    for day in (12, 11, 13):
+        send(client, VISIT | {"time": f"2024-01-{day}", "id": str(day)})
+    assert [one["time"][-2:] for one in feed(next=first)["events"]] == ["12", "11", "13"]
+    assert [one["time"][-2:] for one in feed(limit=2)["events"]] == ["11", "13"]
+    page = feed(next=first, limit=2)
+    assert [one["time"][-2:] for one in page["events"]] == ["12", "11"]
+    assert [one["time"][-2:] for one in feed(next=page["next"])["events"]] == ["13"]
+    retraction = [{"action": "retract", "id": "11"}]
+    client.app.state.served.own.dataset.append(retraction)  # type: ignore[attr-defined]
+    assert [one["time"][-2:] for one in feed(next=first)["events"]] == ["12", "13"]
+
+
+def test_a_client_may_wait_for_the_next_event(served: Served) -> None:
+    with local(served, ServerSettings(write=True)) as client:
+        place = client.get("/api/v1/events").json()["next"]
+        with ThreadPoolExecutor(1) as other:
+            waiting = other.submit(client.get, "/api/v1/events", params={"next": place, "wait": 20})
+            time.sleep(0.3)
+            send(client, VISIT)
+            assert [one["object"] for one in waiting.result(10).json()["events"]] == ["Ben"]
+
+
+def test_events_from_a_time_on_are_told_as_they_happened(client: TestClient) -> None:
+    first = client.get("/api/v1/events", params={"since": "2024-01-17", "limit": 2}).json()
+    rest = client.get("/api/v1/events", params={"since": "2024-01-17", "next": first["next"]}).json()
+    assert [one["time"][-2:] for one in first["events"] + rest["events"]] == ["17", "18", "19"]
+    assert rest["next"] is None

@@ -109,7 +109,7 @@ class Event:
 
 
 def history(
-    dataset: Dataset, entity: str, before: str | None = None, limit: int | None = None
+    dataset: Dataset, entity: str, before: str | None = None, limit: int | None = None, start: int = 0
 ) -> tuple[int, list[Event]]:
     """What happened to an entity, newest first, as subject or object.
 
@@ -118,6 +118,7 @@ def history(
         entity: its name.
         before: only events before this date.
         limit: at most so many events.
+        start: how many of the newest to leave out.
 
     Returns:
         How many there are in all, and the newest of them.
@@ -131,7 +132,7 @@ def history(
         mine &= facts.time < dataset.calendar.parse(before)
     rows = np.flatnonzero(mine)
     newest = rows[np.argsort(-facts.time[rows].astype(np.int64), kind="stable")]
-    return len(rows), [event(dataset, int(row)) for row in newest[:limit]]
+    return len(rows), [event(dataset, int(row)) for row in newest[start:][:limit]]
 
 
 def event(dataset: Dataset, row: int) -> Event:

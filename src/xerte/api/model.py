@@ -25,6 +25,7 @@ from xerte.errors import InputError
 from xerte.evaluation.calibration import Calibration
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
+from xerte.evaluation.proper import Level
 from xerte.experiment.calibrated import calibration_of
 from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.growing import grown
@@ -280,6 +281,11 @@ class Model:
         """The likeliest next events of all that ever happened, and those farthest above their usual rate."""
         self.refresh()
         return self._asker.scan(next, as_of, top)
+
+    def reliability(self) -> tuple[Level, ...]:
+        """How often what `ask` called likely happened, on the validation facts; least likely first."""
+        self.refresh()
+        return self._asker.rates.levels
 
     def evaluate(
         self,

@@ -29,12 +29,14 @@ class Preview:
         columns: with what each could be.
         problems: what to know before importing it.
         command: an import command to paste; `<…>` stands for what could not be guessed.
+        options: what could be guessed, by the names of `xerte.api.imports.import_events`.
     """
 
     summary: str
     columns: list[ColumnSeen]
     problems: list[str]
     command: str
+    options: dict[str, str]
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -63,7 +65,12 @@ def preview(files: Sequence[Path], **options: Any) -> Preview:
     problems = _problems(columns, roles, reading, faults)
     chosen = _chosen(roles, reading, bool(faults), no_header)
     chosen += [(f"--{key}", str(value)) for key, value in options.items()]
-    return Preview(_summary(source, rows, reading), columns, problems, _command(files, chosen))
+    guessed = {
+        key[2:].replace("-", "_"): value for key, value in chosen if value and not value.strip("=").startswith("<")
+    }
+    if no_header:
+        guessed["header"] = "false"
+    return Preview(_summary(source, rows, reading), columns, problems, _command(files, chosen), guessed)
 
 
 def _summary(source: Source, rows: int, reading: TimeReading | InputError | None) -> str:

@@ -56,10 +56,14 @@ class Service:
         """Every model that can answer, newest first."""
         return models()
 
-    def versions(self, model: Model) -> schemas.Versions:
-        """What this model's answers are made from."""
+    def versions(self, model: Model, dataset: Dataset | None = None) -> schemas.Versions:
+        """What this model's answers are made from; the dataset is the model's own unless given."""
         weights = version(model.metadata) or f"{model.name}-{__version__}"
-        return schemas.Versions(dataset=self._versions.of(model.dataset), model=weights)
+        return schemas.Versions(dataset=self.version_of(dataset or model.dataset), model=weights)
+
+    def version_of(self, dataset: Dataset) -> str:
+        """The version of a snapshot."""
+        return self._versions.of(dataset)
 
     def forecast(self, dataset: str, asked: schemas.ForecastRequest) -> Forecast:
         """The answers to one question."""

@@ -6,12 +6,12 @@ the next batch waits for most of them, but never long.
 """
 
 import asyncio
+import copy
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from xerte.api.forecast import Forecast, Question
@@ -39,7 +39,7 @@ class _Waiting:
 
 
 class Batcher:
-    """Collects questions on the event loop and answers them on one thread.
+    """Collects questions on the event loop and answers them on one thread; what takes long runs on another.
 
     Args:
         largest: the most questions of one batch.
@@ -50,6 +50,7 @@ class Batcher:
         self._largest, self._observe = largest, observe
         self._queue: deque[_Waiting] = deque()
         self._thread = ThreadPoolExecutor(1, "forecasts")
+        self._aside = ThreadPoolExecutor(1, "explanations")
         self._turn: asyncio.Task[None] | None = None
         self._last = 0
 
@@ -68,20 +69,27 @@ class Batcher:
             self._turn = asyncio.create_task(self._work())
         return await answer
 
-    async def run(self, work: Callable[[], Result]) -> Result:
-        """Something else, on the same thread: what reads a model never runs beside another."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+    async def copy(self, model: Model) -> Model:
+        """A model of one's own over the same weights, taken between two batches: it reads what is appended when it is
+        asked, and nobody else refreshes it meanwhile.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._thread, copy.copy, model)
+
+    async def aside(self, work: Callable[[], Result]) -> Result:
+        """Something that takes long, one at a time, while batches go on; it needs a model of its own."""
+        return await asyncio.get_running_loop().run_in_executor(self._aside, work)
 
     async def stop(self) -> None:
-        """Answers what is waiting, then ends the thread."""
+        """Answers what is waiting, then ends the threads."""
         if self._turn is not None:
             await asyncio.gather(self._turn, return_exceptions=True)
         self._thread.shutdown()
+        self._aside.shutdown(cancel_futures=True)
 
     async def _work(self) -> None:
         while await self._company() and (batch := self._next()):
             self._last = len(batch)
-            outcome = await self.run(partial(_answered, batch))
+            outcome = await asyncio.get_running_loop().run_in_executor(self._thread, _answered, batch)
             if self._observe is not None:
                 self._observe(len(batch))
             for one, answer in zip(batch, outcome, strict=True):

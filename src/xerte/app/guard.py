@@ -11,6 +11,11 @@ from xerte.app.metrics import Metrics
 from xerte.app.settings import ServerSettings
 
 _ALWAYS = ("/health/live", "/health/ready", "/metrics")
+_TABLES = "/api/v1/imports"
+
+
+def _is_table(scope: Scope) -> bool:
+    return bool(scope["path"].startswith(_TABLES))
 
 
 class Guard:
@@ -19,6 +24,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
         self._app, self._settings, self._metrics = app, settings, metrics
         self._inside: Counter[str] = Counter()
+        self._tables = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets one request in, or not."""
@@ -37,10 +43,15 @@ class Guard:
         try:
             if scope["path"] not in _ALWAYS:
                 self._refuse_more(client)
+            if _is_table(scope) and self._tables >= self._settings.max_tables:
+                hint = "come back when they are in"
+                raise RefusedError(503, "busy", f"{self._tables} tables are being taken in", hint, retry_s=5)
             self._inside[client] += 1
+            self._tables += _is_table(scope)
             try:
                 await self._within_limits(scope, receive, sent)
             finally:
+                self._tables -= _is_table(scope)
                 self._inside[client] -= 1
                 if not self._inside[client]:
                     del self._inside[client]
@@ -64,6 +75,9 @@ class Guard:
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings, begun = self._settings, False
+        largest, longest = (
+            (settings.max_table, settings.table_s) if _is_table(scope) else (settings.max_body, settings.timeout_s)
+        )
 
         async def sent(message: Message) -> None:
             nonlocal begun
@@ -71,14 +85,14 @@ class Guard:
             await send(message)
 
         try:
-            async with asyncio.timeout(settings.timeout_s):
-                body = await _body(scope, receive, settings.max_body)
+            async with asyncio.timeout(longest):
+                body = await _body(scope, receive, largest)
                 await self._app(scope, _again(body, receive), sent)
         except TimeoutError:
             if begun:
                 raise
             hint = "ask for less at once, or again later"
-            message = f"no answer within {settings.timeout_s:g} s"
+            message = f"no answer within {longest:g} s"
             raise RefusedError(503, "timeout", message, hint, retry_s=1) from None
 
 

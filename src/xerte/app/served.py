@@ -1,15 +1,24 @@
-"""What one server answers: a dataset, its default model, and every other model that is there."""
+"""What one server answers: a dataset, its default model, other models that are there, other datasets on request."""
 
+import copy
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
+from functools import cached_property
+from threading import Lock, RLock
 
-from xerte.api import schemas
+from xerte.api import datasets, schemas
+from xerte.api.evaluations import Evaluations
 from xerte.api.intake import Intake
 from xerte.api.model import Model
 from xerte.api.search import NameIndex
 from xerte.api.service import Service
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError, shown
+
+_OTHERS = 4
+"""So many datasets are kept open beside the server's own."""
 
 
 class Served:
@@ -26,7 +35,7 @@ class Served:
         chosen = service.default_model(name)
         self.default = model or chosen.name
         self.trained = model is not None or chosen.dataset is not None
-        self.intake, self.rates = Intake(), Lock()  # rates are fitted once, at the first question about them
+        self.intake, self.evaluations, self._one_at_a_time = Intake(), Evaluations(), Lock()
         self._entities: NameIndex | None = None
         self._relations: NameIndex | None = None
         service.model(name, self.default)
@@ -59,9 +68,23 @@ class Served:
         fits.sort(key=lambda one: one.name != self.default)
         return [schemas.TrainedModel.model_validate(replace(one, folder=None)) for one in fits]  # paths stay here
 
-    def versions(self, model: Model) -> schemas.Versions:
+    def versions(self, model: Model, dataset: Dataset | None = None) -> schemas.Versions:
         """What this model's answers are made from."""
-        return self.service.versions(model)
+        return self.service.versions(model, dataset)
+
+    @contextmanager
+    def rates(self) -> Iterator[Model]:
+        """A model that answers from rates, for one question at a time: they are fitted once, at the first one."""
+        with self._one_at_a_time:
+            yield self._rates
+
+    @cached_property
+    def _rates(self) -> Model:
+        return copy.copy(self.model(None))
+
+    def rated(self, model: Model) -> schemas.Versions:
+        """What an answer from rates is made from: the dataset alone, whatever the model."""
+        return schemas.Versions(dataset=self.service.version_of(model.dataset), model="rates")
 
     @property
     def entities(self) -> NameIndex:
@@ -78,3 +101,41 @@ class Served:
         if self._relations is None or len(self._relations.names) != data.num_relations:
             self._relations = NameIndex.of_relations(data)
         return self._relations
+
+
+class ServedDatasets:
+    """The server's own dataset, and others of this machine that a request names; those used last stay open.
+
+    Args:
+        own: answers unless a request names another.
+    """
+
+    def __init__(self, own: Served) -> None:
+        self.own = own
+        self._others: OrderedDict[str, Served] = OrderedDict()
+        self._lock = RLock()
+
+    def of(self, name: str) -> Served:
+        """The dataset of this name: a client can open no other folder.
+
+        Raises:
+            InputError: no dataset that is here has the name.
+        """
+        if name == self.own.name:
+            return self.own
+        with self._lock:
+            if name not in self._others:
+                here = [one.name for one in datasets.listed() if one.present and not one.problem]
+                if name not in here:
+                    hint = f"here are {', '.join(here)}"
+                    raise InputError(f"no dataset here is called {shown(name)}", hint=hint, code="unknown_dataset")
+                self._others[name] = Served(Service("cpu"), name)
+                while len(self._others) > _OTHERS:
+                    self._others.popitem(last=False)
+            self._others.move_to_end(name)
+            return self._others[name]
+
+    def forget(self, name: str) -> None:
+        """Opens a dataset anew when it is next asked for: it was imported again."""
+        with self._lock:
+            self._others.pop(name, None)

@@ -1,9 +1,12 @@
 """All of it together: the application, and uvicorn around it."""
 
 import asyncio
+import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,8 +21,9 @@ from xerte.app.errors import add_error_handlers
 from xerte.app.guard import Guard
 from xerte.app.metrics import Metrics
 from xerte.app.page import add_page
-from xerte.app.routes import ERRORS, allow, router
-from xerte.app.served import Served
+from xerte.app.requests import ERRORS, allow
+from xerte.app.routes import api
+from xerte.app.served import Served, ServedDatasets
 from xerte.app.settings import ServerSettings
 
 _LOCAL = ["localhost", "127.0.0.1", "[::1]", "::1", "testserver"]
@@ -46,22 +50,24 @@ def create_app(served: Served, settings: ServerSettings | None = None, page: Pat
         yield
         await asyncio.gather(warm, return_exceptions=True)
         app.state.ready = False
+        served.evaluations.stop()
         await batcher.stop()
 
     about = "Forecasts of future events on a temporal knowledge graph, and why. Every error is {code, message, hint}."
     app = FastAPI(
         title="xerte", version=__version__, description=about, lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    app.state.served, app.state.settings, app.state.batcher, app.state.metrics = served, settings, batcher, metrics
-    app.state.ready = False
-    app.include_router(router)
+    app.state.served, app.state.settings = ServedDatasets(served), settings
+    app.state.batcher, app.state.metrics = batcher, metrics
+    app.state.ready, app.state.stopping = False, False
+    app.include_router(api())
     _add_health(app, metrics)
     add_page(app, page)
     add_error_handlers(app)
     app.add_middleware(Guard, settings=settings, metrics=metrics)
     if settings.cors:
         app.add_middleware(
-            CORSMiddleware, allow_origins=settings.cors, allow_methods=["GET", "POST"], allow_headers=["*"]
+            CORSMiddleware, allow_origins=settings.cors, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"]
         )
     if settings.open:  # a name that somebody points at this machine is not this machine
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL)
@@ -92,10 +98,15 @@ def _only(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def run(app: FastAPI, settings: ServerSettings) -> None:
-    """Listens until it is told to stop; requests under way are answered first."""
+    """Listens until it is told to stop; requests under way are answered first, and the process ends with 0."""
     import uvicorn
 
-    uvicorn.run(
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket] | None = None) -> None:
+            app.state.ready, app.state.stopping = False, True
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
@@ -104,3 +115,6 @@ def run(app: FastAPI, settings: ServerSettings) -> None:
         server_header=False,
         timeout_graceful_shutdown=int(settings.stop_s),
     )
+    # When all is answered, uvicorn raises the signal again for whoever listened before it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    Server(config).run()

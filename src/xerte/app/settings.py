@@ -13,10 +13,13 @@ class ServerSettings:
         write: lets loopback clients add events without a token.
         cors: origins whose pages may call; none unless asked.
         max_body: bytes of a request.
+        max_table: bytes of a table that is imported.
+        max_tables: tables that are taken in at once.
         max_batch: questions or events in one request.
         max_waiting: requests being served or waiting; further ones are asked to come back.
         max_per_client: the same for one client.
         timeout_s: how long a request may take.
+        table_s: the same for a table that is imported.
         stop_s: how long requests under way may go on when the server stops.
     """
 
@@ -25,10 +28,13 @@ class ServerSettings:
     write: bool = False
     cors: tuple[str, ...] = ()
     max_body: int = 4 << 20
+    max_table: int = 64 << 20
+    max_tables: int = 2
     max_batch: int = 10_000
     max_waiting: int = 1024
     max_per_client: int = 512
     timeout_s: float = 30.0
+    table_s: float = 300.0
     stop_s: float = 10.0
 
     @property

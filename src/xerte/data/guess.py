@@ -52,6 +52,7 @@ class ColumnSeen:
         filled: in how many of 100 rows something stands there.
         distinct: how many different values it has.
         examples: the most frequent ones.
+        type: what all its values are: "number", "date" or "text".
     """
 
     name: str
@@ -59,6 +60,7 @@ class ColumnSeen:
     filled: int
     distinct: int
     examples: str
+    type: str = "text"
 
 
 def look(db: Scratch, source: Source) -> tuple[int, list[ColumnSeen], TimeReading | InputError | None]:
@@ -136,14 +138,15 @@ def _reading(db: Scratch, number: int) -> TimeReading | InputError:
 
 def _seen(db: Scratch, number: int, name: str, role: str, rows: int) -> ColumnSeen:
     column = f"extra{number}"
-    filled, distinct = db.con.execute(f"SELECT count({column}), count(DISTINCT {column}) FROM seen").fetchone() or (
-        0,
-        0,
-    )
+    filled, distinct, numbers, dates = db.con.execute(
+        f"""SELECT count({column}), count(DISTINCT {column}), count(try_cast({column} AS DOUBLE)),
+        count(try_cast({column} AS TIMESTAMP)) FROM seen"""
+    ).fetchone() or (0, 0, 0, 0)
+    type = "text" if not filled else "number" if numbers == filled else "date" if dates == filled else "text"
     common = db.con.execute(
         f"""SELECT {column} FROM seen WHERE {column} IS NOT NULL GROUP BY {column}
         ORDER BY count(*) DESC, {column} LIMIT {_EXAMPLES}"""
     ).fetchall()
     shown = [" ".join(str(value).split()) for (value,) in common]
     cut = [text if len(text) <= _LONGEST_EXAMPLE else text[:_LONGEST_EXAMPLE] + "…" for text in shown]
-    return ColumnSeen(name, role, round(100 * filled / rows) if rows else 0, distinct, " | ".join(cut))
+    return ColumnSeen(name, role, round(100 * filled / rows) if rows else 0, distinct, " | ".join(cut), type)

@@ -1,7 +1,8 @@
 """The JSON documents of xerte: what `--json` prints, what HTTP takes and returns, what docs/json.md describes.
 
 `base` (what all share, the error), `asked` (requests), `answered` (forecasts, explanations, comparisons), `listed`
-(datasets, names, histories, models), `judged` (evaluations, faithfulness, trainings).
+(datasets, names, histories, models), `judged` (evaluations, faithfulness, trainings), `serving`
+(what only a server has).
 """
 
 from xerte.api.schemas.answered import Answer as Answer
@@ -33,9 +34,11 @@ from xerte.api.schemas.judged import Evaluation as Evaluation
 from xerte.api.schemas.judged import Faithfulness as Faithfulness
 from xerte.api.schemas.judged import Metrics as Metrics
 from xerte.api.schemas.judged import Training as Training
+from xerte.api.schemas.listed import AboutEntity as AboutEntity
 from xerte.api.schemas.listed import Checked as Checked
 from xerte.api.schemas.listed import Dataset as Dataset
 from xerte.api.schemas.listed import Event as Event
+from xerte.api.schemas.listed import Feed as Feed
 from xerte.api.schemas.listed import Found as Found
 from xerte.api.schemas.listed import Gotten as Gotten
 from xerte.api.schemas.listed import History as History
@@ -44,3 +47,8 @@ from xerte.api.schemas.listed import Refused as Refused
 from xerte.api.schemas.listed import Statistics as Statistics
 from xerte.api.schemas.listed import Taken as Taken
 from xerte.api.schemas.listed import TrainedModel as TrainedModel
+from xerte.api.schemas.serving import EvaluationState as EvaluationState
+from xerte.api.schemas.serving import Imported as Imported
+from xerte.api.schemas.serving import Level as Level
+from xerte.api.schemas.serving import Preview as Preview
+from xerte.api.schemas.serving import Reliability as Reliability

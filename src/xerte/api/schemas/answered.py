@@ -309,6 +309,8 @@ class Comparison(Body):
     models: list[ModelAnswers]
     candidates: list[Candidate]
     """Those among any model's best, by the mean of reciprocal ranks."""
+    versions: dict[str, Versions] | None = None
+    """Over HTTP: what each model's answers were made from."""
 
 
 class Likelihood(Body):

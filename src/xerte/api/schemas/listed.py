@@ -56,6 +56,10 @@ class Statistics(Body):
     """Over HTTP: what answers unless a request names another."""
     trained: bool | None = None
     """Over HTTP: whether that one was trained."""
+    version: str | None = None
+    """Over HTTP: changes with every fact and name."""
+    write: bool | None = None
+    """Over HTTP: whether this machine may add events without a token."""
 
 
 class Finding(Body):
@@ -95,6 +99,53 @@ class History(Body):
     events: list[Event]
     next: str | None = None
     """Where the next page begins; null on the last one."""
+    version: str | None = None
+    """Of the dataset."""
+
+
+class Feed(Body):
+    """Events in the order in which they came, or happened."""
+
+    events: list[Event]
+    """Earliest first."""
+    next: str | None
+    """Where to go on; in the order of arrival always there, as more may come."""
+    version: str
+    """Of the dataset."""
+
+
+class Count(Body):
+    """A name, and in how many facts it stands."""
+
+    name: str
+    facts: int
+
+
+class Period(Body):
+    """How many facts there were from `start` until the next period."""
+
+    start: str
+    facts: int
+
+
+class AboutEntity(Body):
+    """An entity at a glance."""
+
+    entity: str
+    facts: int
+    """How many name it."""
+    first: str | None
+    last: str | None
+    activity: list[Period]
+    """Equal periods from the dataset's first fact to its last."""
+    partners: list[Count]
+    """With whom, most facts first."""
+    does: list[Count]
+    """Its relations as subject."""
+    undergoes: list[Count]
+    """Its relations as object."""
+    version: str | None = None
+    """Of the dataset."""
 
 
 class Match(Body):
@@ -161,3 +212,5 @@ class Taken(Body):
     refused: int
     reasons: list[Refused]
     """One for every event that was refused."""
+    version: str | None = None
+    """Over HTTP: of the dataset with them."""

@@ -1,0 +1,83 @@
+"""Events: taken in, and told in the order in which they came."""
+
+import asyncio
+from time import monotonic
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi.responses import Response
+
+from xerte.api import schemas
+from xerte.api.feed import Feed, arrived, happened
+from xerte.app.access import Scope
+from xerte.app.errors import RefusedError
+from xerte.app.paging import from_next, to_next
+from xerte.app.requests import TAKES_JSON, Limit, Next, There, allow, answer, unless_gone
+from xerte.app.served import Served
+
+router = APIRouter(tags=["events"])
+_LOOK_S = 0.25
+_EXAMPLE = {
+    "subject": "Ann",
+    "relation": "visits",
+    "object": "Ben",
+    "time": "2024-01-10",
+    "id": "a1",
+    "source": "a wire",
+}
+Events = Annotated[list[schemas.EventIn], Body(examples=[[_EXAMPLE]])]
+
+
+@router.post(
+    "/events",
+    response_model=schemas.Taken,
+    dependencies=[*TAKES_JSON, Depends(allow(Scope.WRITE))],
+    summary="What happened",
+)
+async def take(events: Events, request: Request, there: There) -> Response:
+    """Takes events in; whoever asks after this knows of them. What is wrong is refused, the rest is stored."""
+    limit = request.app.state.settings.max_batch
+    if len(events) > limit:
+        raise RefusedError(413, "too_large", f"there are more than {limit:,} events", "send them in several requests")
+    taken = await asyncio.to_thread(there.intake.take, there.dataset, events)
+    for outcome, count in (("stored", taken.stored), ("repeated", taken.repeated), ("refused", taken.refused)):
+        request.app.state.metrics.events.labels(outcome).inc(count)
+    version = there.service.version_of(await asyncio.to_thread(lambda: there.dataset))
+    return answer(taken.model_copy(update={"version": version}), request)
+
+
+@router.get("/events", response_model=schemas.Feed, summary="What came in")
+async def feed(
+    request: Request,
+    there: There,
+    since: Annotated[
+        str | None, Query(max_length=100, description="By the time when they happened, from this one on.")
+    ] = None,
+    limit: Limit = 20,
+    next: Next = None,
+    wait: Annotated[float, Query(ge=0, le=25, description="Seconds to wait where nothing came yet.")] = 0,
+) -> Response:
+    """Events in the order in which they came: the newest ones, then, from `next` on, those that came after."""
+
+    def look() -> Feed:
+        data = there.dataset
+        if since is not None:
+            return happened(data, since, from_next(next), limit)
+        return arrived(data, None if next is None else from_next(next), limit)
+
+    found = await asyncio.to_thread(look)
+    if wait and not found.events and since is None:
+        await unless_gone(request, _until_more(request, there, wait))
+        found = await asyncio.to_thread(look)
+    more = to_next(found.position, found.position + 1) if since is None or found.more else None
+    body = {"events": found.events, "next": more, "version": there.service.version_of(found.dataset)}
+    return answer(schemas.Feed.model_validate(body), request)
+
+
+async def _until_more(request: Request, there: Served, seconds: float) -> None:
+    """Returns when something came, the time is over, or the server stops."""
+    before, end = there.service.version_of(there.dataset), monotonic() + seconds
+    while monotonic() < end and not request.app.state.stopping:
+        await asyncio.sleep(_LOOK_S)
+        if there.service.version_of(there.dataset) != before:
+            return

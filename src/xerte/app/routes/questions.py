@@ -1,0 +1,116 @@
+"""Questions: forecast, explain, compare, ask, scan."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from xerte.api import schemas
+from xerte.api.compare import compare as compare_models
+from xerte.api.forecast import Forecast, Question
+from xerte.api.model import Model
+from xerte.api.service import forecast as forecast_alone
+from xerte.app.requests import TAKES_JSON, Queue, There, answer, unless_gone
+from xerte.app.served import Served
+
+router = APIRouter(tags=["questions"])
+
+
+@router.post("/forecast", response_model=schemas.Forecast, dependencies=TAKES_JSON, summary="Who or what comes next")
+async def forecast(asked: schemas.ForecastRequest, request: Request, there: There, queue: Queue) -> Response:
+    """Answers one question. Questions of many clients are answered together; that changes no answer."""
+    model = await _model(there, asked.model)
+    if asked.without or asked.given:
+        own = await unless_gone(request, queue.copy(model))
+        found = await unless_gone(request, queue.aside(lambda: forecast_alone(own, asked)))
+    else:
+        question = Question(asked.subject, asked.relation, asked.time, asked.object)
+        await _check_names(there, question)
+        found = await unless_gone(request, queue.ask(model, question, asked.top))
+    return answer(found.to_body().having(source=model.source, versions=_versions(there, model, found)), request)
+
+
+async def _model(there: Served, name: str | None) -> Model:
+    """The model; one that may have to be opened first holds up nobody."""
+    return there.model(None) if name is None else await asyncio.to_thread(there.model, name)
+
+
+def _versions(there: Served, model: Model, found: Forecast) -> schemas.Versions:
+    """Of the very snapshot that was read: events may have come since."""
+    return there.versions(model, None if found.explainer is None else found.explainer.dataset)
+
+
+async def _check_names(there: Served, question: Question) -> None:
+    """Finds a wrong name before it is in a batch, on a thread of its own: looking for close ones takes a while."""
+    data = there.dataset
+    data.calendar.parse(question.time)
+    for vocabulary, name in ((data.entities, question.known), (data.relations, question.relation)):
+        if name not in vocabulary:
+            await asyncio.to_thread(vocabulary.id, name)
+
+
+@router.post("/explain", response_model=schemas.Explanation, dependencies=TAKES_JSON, summary="And why")
+async def explain(
+    asked: schemas.ExplainRequest,
+    request: Request,
+    there: There,
+    queue: Queue,
+    picture: Annotated[bool, Query(description="With the document that the viewer draws.")] = False,
+) -> Response:
+    """Answers one question and says what spoke for one of the answers."""
+    model = await unless_gone(request, queue.copy(await _model(there, asked.model)))
+
+    def work() -> schemas.Explanation:
+        found = forecast_alone(model, asked)
+        reasons = found.explain(asked.answer, most=asked.paths)
+        body = reasons.to_body(asked.dismissed, found)
+        more = {"picture": reasons.picture} if picture else {}
+        return body.having(model=model.name, source=model.source, versions=_versions(there, model, found), **more)
+
+    return answer(await unless_gone(request, queue.aside(work)), request)
+
+
+@router.post("/compare", response_model=schemas.Comparison, dependencies=TAKES_JSON, summary="What others say")
+async def compare(asked: schemas.CompareRequest, request: Request, there: There, queue: Queue) -> Response:
+    """Asks several models the same question."""
+    models = [await queue.copy(await _model(there, name)) for name in asked.models]
+    words = asked.subject, asked.relation, asked.time
+
+    def work() -> schemas.Comparison:
+        found = compare_models(there.dataset, *words, models, object=asked.object, top=asked.top)
+        versions = {name: there.versions(model) for name, model in zip(asked.models, models, strict=True)}
+        return found.to_body().model_copy(update={"versions": versions})
+
+    return answer(await unless_gone(request, queue.aside(work)), request)
+
+
+@router.post("/ask", response_model=schemas.Reply, dependencies=TAKES_JSON, summary="How likely, when, how often")
+async def ask(asked: schemas.AskRequest, request: Request, there: There) -> Response:
+    """Answers from calibrated rates of past events."""
+
+    def work() -> schemas.Reply:
+        words = asked.model_dump(exclude={"subject", "relation", "object"})
+        with there.rates() as model:
+            reply = model.ask(asked.subject, asked.relation, asked.object, **words)
+            return schemas.Reply.model_validate(reply.to_json()).having(versions=there.rated(model))
+
+    return answer(await unless_gone(request, asyncio.to_thread(work)), request)
+
+
+@router.get("/scan", response_model=schemas.Scan, summary="What may come next")
+async def scan(
+    request: Request,
+    there: There,
+    within: Annotated[str, Query(max_length=100, description="Within so long: 1, 7d, 2w.")] = "1",
+    as_of: Annotated[str | None, Query(max_length=100, description="Only facts before it are read.")] = None,
+    top: Annotated[int, Query(ge=1, le=1000, description="How many of each kind.")] = 20,
+) -> Response:
+    """The likeliest next events, and those farthest above their usual rate."""
+
+    def work() -> schemas.Scan:
+        with there.rates() as model:
+            found = model.scan(within, as_of, top)
+            return schemas.Scan.model_validate(found.to_json()).having(versions=there.rated(model))
+
+    return answer(await unless_gone(request, asyncio.to_thread(work)), request)
