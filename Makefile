@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test fuzz check web viewer coverage docs site notebooks bench load kill-test gpu-test clean
+.PHONY: help demo test fuzz check web viewer coverage docs site notebooks bench load kill-test serve-kill-test gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -87,6 +87,9 @@ bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is belo
 
 kill-test: $(VENV)/ready ## 500 random kills while appending and compacting
 	XERTE_KILLS=500 $(BIN)/pytest -q tests/data/test_live.py -k killed
+
+serve-kill-test: $(VENV)/ready ## 200 random kills of a server that takes events and answers; about a quarter of an hour
+	$(BIN)/python -m benchmarks.serve_kills --kills 200 --seed 0 --save results/serving/kills.json
 
 gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider

@@ -1,11 +1,13 @@
 """Servers to test: in process, and in a process of their own."""
 
+import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from starlette.testclient import TestClient
 
@@ -20,13 +22,13 @@ def local(served: Served, settings: ServerSettings | None = None) -> TestClient:
 
 
 @contextmanager
-def server(*arguments: str) -> Iterator[str]:
-    """The address of a server of the world, ready to answer."""
+def server(*arguments: str, home: Path) -> Iterator[str]:
+    """The address of a server of the world, ready to answer, with a home of its own."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
     command = [sys.executable, "-m", "xerte", "serve", "world", "--port", str(port), *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"XERTE_HOME": str(home)})
     try:
         assert process.stdout is not None
         assert f"http://127.0.0.1:{port}" in process.stdout.readline()

@@ -10,8 +10,8 @@ from xerte.api.client import ServerError
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[xerte.Client]:
-    with server("--model", "recurrence") as address, xerte.Client(address) as one:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[xerte.Client]:
+    with server("--model", "recurrence", home=tmp_path_factory.mktemp("home")) as address, xerte.Client(address) as one:
         yield one
 
 
@@ -48,3 +48,12 @@ def test_an_error_has_the_servers_words(client: xerte.Client) -> None:
 def test_no_server_is_one_sentence() -> None:
     with xerte.Client("http://127.0.0.1:9") as client, pytest.raises(xerte.InputError, match="does not answer"):
         client.models()
+
+
+def test_rates_and_entities_are_those_of_the_model(client: xerte.Client) -> None:
+    model = xerte.Model.load("recurrence", "world")
+    mine, theirs = model.scan(7, top=3), client.scan(7, top=3)
+    assert [one.probability for one in theirs.likely] == [one.probability for one in mine.likely]
+    assert [one.count for one in client.reliability()] == [one.count for one in model.reliability()]
+    assert client.entity("Wenoravrin").facts == 739
+    assert client.evaluate("valid").queries == 2 * model.dataset.sizes[1]

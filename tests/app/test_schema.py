@@ -11,7 +11,7 @@ EXAMPLES = 8
 
 
 def test_no_request_makes_the_server_fail(tmp_path: Path) -> None:
-    with server("--model", "recurrence", "--write") as address:
+    with server("--model", "recurrence", "--write", home=tmp_path / "home") as address:
         command = [sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"]
         command += ["--max-examples", str(EXAMPLES), "--seed", "1", "--exclude-checks", "positive_data_acceptance"]
         command += [

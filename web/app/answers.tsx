@@ -1,6 +1,7 @@
 /** The candidates, likeliest first; where facts were hidden or supposed, beside their old places. */
-import type { Explanation } from "./api";
-import { Bar, Entity } from "./parts";
+import { post, type Explanation, type Reply } from "./api";
+import { Bar, Chance, Entity } from "./parts";
+import { useFetched } from "./use";
 import type { Go, State } from "./url";
 
 interface Props {
@@ -12,6 +13,7 @@ interface Props {
 export function Answers({ found, state, go }: Props) {
   const best = Math.max(...found.answers.map((one) => one.score), 1e-12);
   const changes = new Map(found.changes?.map((one) => [one.entity, one]));
+  const chances = useChances(found, state);
   return (
     <section class="answers" aria-labelledby="answers">
       <h1 id="answers">
@@ -35,7 +37,7 @@ export function Answers({ found, state, go }: Props) {
                   {one.entity}
                 </span>
                 <Bar share={one.score / best} />
-                <span class="score">{one.score.toFixed(3)}</span>
+                <Chance answer={one} chance={chances.get(one.entity)} />
               </button>
               {change && change.original_place !== place + 1 && (
                 <small class="was">
@@ -70,4 +72,15 @@ export function Answers({ found, state, go }: Props) {
       </p>
     </section>
   );
+}
+
+/** Where the model gives no probabilities and nothing is supposed: those from rates of past events. */
+function useChances(found: Explanation, state: State): ReadonlyMap<string, number> {
+  const { subject, relation, object, time } = found.query;
+  const known = found.answers.some((one) => typeof one.probability === "number");
+  const asked = { subject, relation, object, at: time, top: 1000 };
+  const key = known || state.without.length || state.given.length ? "" : JSON.stringify(asked);
+  const reply = useFetched(key, (signal) => post<Reply>("ask", asked, signal));
+  const hole = subject === "?" ? "subject" : "object";
+  return new Map(reply.value?.answers.map((one) => [one[hole], one.probability]));
 }

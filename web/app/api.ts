@@ -23,6 +23,8 @@ export interface Evidence extends Fact {
 export interface Answer {
   readonly entity: string;
   readonly score: number;
+  /** Where the model's scores are calibrated. */
+  readonly probability?: number | null;
   readonly reached: boolean;
 }
 
@@ -47,13 +49,46 @@ export interface Explanation {
   readonly changes?: readonly Change[];
   readonly model?: string;
   readonly source?: string;
-  readonly versions?: { readonly dataset: string; readonly model: string };
+  readonly versions?: Versions;
   readonly picture?: Packed;
 }
 
+export interface Versions {
+  readonly dataset: string;
+  readonly model: string;
+}
+
 export interface Forecast {
+  readonly query: Question;
   readonly answers: readonly Answer[];
   readonly notes: readonly string[];
+  readonly versions?: Versions;
+}
+
+export interface Likelihood {
+  readonly subject: string;
+  readonly relation: string;
+  readonly object: string;
+  readonly probability: number;
+  readonly reliability: number | null;
+}
+
+export interface Reply {
+  readonly answers: readonly Likelihood[];
+  readonly notes: readonly string[];
+}
+
+export interface Scanned extends Likelihood {
+  readonly surprise: number;
+}
+
+export interface Scan {
+  readonly as_of: string;
+  readonly until: string;
+  readonly events: number;
+  readonly likely: readonly Scanned[];
+  readonly surprising: readonly Scanned[];
+  readonly versions?: Versions;
 }
 
 export interface Match {
@@ -79,6 +114,103 @@ export interface History {
   readonly next: string | null;
 }
 
+export interface Feed {
+  readonly events: readonly Happening[];
+  readonly next: string | null;
+}
+
+export interface Count {
+  readonly name: string;
+  readonly facts: number;
+}
+
+export interface Period {
+  readonly start: string;
+  readonly facts: number;
+}
+
+export interface AboutEntity {
+  readonly entity: string;
+  readonly facts: number;
+  readonly first: string | null;
+  readonly last: string | null;
+  readonly activity: readonly Period[];
+  readonly partners: readonly Count[];
+  readonly does: readonly Count[];
+  readonly undergoes: readonly Count[];
+  readonly version?: string;
+}
+
+export interface Dataset {
+  readonly name: string;
+  readonly title: string;
+  readonly kind: string;
+  readonly present: boolean;
+  readonly facts: number | null;
+  readonly problem: string;
+  readonly served?: boolean;
+}
+
+export interface Preview {
+  readonly summary: string;
+  readonly columns: readonly {
+    readonly name: string;
+    readonly role: string;
+    readonly type: string;
+    readonly filled: number;
+    readonly distinct: number;
+    readonly examples: string;
+  }[];
+  readonly problems: readonly string[];
+  readonly options: Readonly<Record<string, string>>;
+  readonly command: string;
+}
+
+export interface Imported {
+  readonly name: string;
+  readonly time: string;
+  readonly facts: number;
+  readonly entities: number;
+  readonly relations: number;
+  readonly findings: readonly { readonly text: string }[];
+}
+
+export interface Metrics {
+  readonly mrr: number;
+  readonly "hits@1": number;
+  readonly "hits@3": number;
+  readonly "hits@10": number;
+  readonly queries: number;
+}
+
+export interface Evaluation {
+  readonly metrics: Readonly<Record<string, Metrics>>;
+  readonly groups: Readonly<Record<string, Metrics>>;
+  readonly warnings: readonly string[];
+}
+
+export interface EvaluationState {
+  readonly state: "none" | "running" | "done" | "failed";
+  readonly problem?: string;
+  readonly evaluation?: Evaluation;
+}
+
+export interface Level {
+  readonly least: number;
+  readonly most: number;
+  readonly count: number;
+  readonly mean: number;
+  readonly happened: number;
+}
+
+export interface Reliability {
+  readonly levels: readonly Level[];
+}
+
+export interface Card {
+  readonly text: string;
+}
+
 export interface Statistics {
   readonly name: string;
   readonly train: number;
@@ -91,6 +223,9 @@ export interface Statistics {
   readonly last: string;
   readonly model: string;
   readonly trained: boolean;
+  readonly version?: string;
+  /** Whether this machine may add events and tables without a token. */
+  readonly write?: boolean;
 }
 
 export interface Model {
@@ -118,12 +253,19 @@ export class Refusal extends Error {
 
 const TOKEN = "xerte-token";
 
+/** The dataset of the address; empty for the server's own. Another one is another load of the page. */
+export const DATASET = new URLSearchParams(location.search).get("dataset") ?? "";
+
 /** Keeps a token for as long as this tab lives. */
 export function useToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
 }
 
-async function read<T>(path: string, init: RequestInit): Promise<T> {
+/** Whether the server was given a token in this tab: what it allows, the server says. */
+export const hasToken = (): boolean => Boolean(sessionStorage.getItem(TOKEN));
+
+async function read<T>(plain: string, init: RequestInit): Promise<T> {
+  const path = DATASET ? `${plain}${plain.includes("?") ? "&" : "?"}dataset=${encodeURIComponent(DATASET)}` : plain;
   const headers = new Headers(init.headers);
   const token = sessionStorage.getItem(TOKEN);
   if (token) headers.set("authorization", `Bearer ${token}`);
@@ -143,6 +285,12 @@ async function read<T>(path: string, init: RequestInit): Promise<T> {
 export async function get<T>(path: string, asked: Readonly<Record<string, string>> = {}, signal?: AbortSignal) {
   const query = new URLSearchParams(asked).toString();
   return read<T>(query ? `${path}?${query}` : path, signal ? { signal } : {});
+}
+
+/** Sends a file as it is. */
+export async function send<T>(path: string, file: Blob, type: string, asked: Readonly<Record<string, string>> = {}) {
+  const query = new URLSearchParams(asked).toString();
+  return read<T>(query ? `${path}?${query}` : path, { method: "POST", headers: { "content-type": type }, body: file });
 }
 
 export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {

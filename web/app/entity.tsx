@@ -1,75 +1,221 @@
-/** An entity: what happened to it, with whom, and what is forecast next. */
+/** An entity: how busy it was, what happened to it, with whom, and what is forecast next. */
 import { useState } from "preact/hooks";
-import { get, post, type Forecast, type Happening, type History, type Statistics } from "./api";
-import { Entity, Problem } from "./parts";
+import {
+  get,
+  post,
+  type AboutEntity,
+  type Count,
+  type Forecast,
+  type Happening,
+  type History,
+  type Period,
+  type Reply,
+  type Statistics,
+} from "./api";
+import { Bar, Entity, percent, Problem } from "./parts";
 import { shift } from "./time";
 import { EMPTY, type Go, type State } from "./url";
 import { useFetched } from "./use";
 
-const PAGE = "100";
-const PARTNERS = 8;
+const PAGE = "50";
+const FEW = 10;
 const NEXT = 3;
 
-export function EntityPage({ state, go, about }: { state: State; go: Go; about: Statistics }) {
-  const { entity } = state;
-  const [more, setMore] = useState<{ of: string; events: readonly Happening[]; next: string | null } | null>(null);
-  const first = useFetched(entity, (signal) => get<History>("history", { entity, limit: PAGE }, signal));
-  const added = more?.of === entity ? more : null;
-  const events = [...(first.value?.events ?? []), ...(added?.events ?? [])];
-  const next = added ? added.next : (first.value?.next ?? null);
-  const further = async () => {
-    const page = await get<History>("history", { entity, limit: PAGE, next: next ?? "" });
-    setMore({ of: entity, events: [...(added?.events ?? []), ...page.events], next: page.next });
-  };
+interface Props {
+  readonly state: State;
+  readonly go: Go;
+  readonly about: Statistics;
+}
+
+export function EntityPage({ state, go, about }: Props) {
+  const { entity, time } = state;
+  const before: Record<string, string> = time ? { before: time } : {};
+  const found = useFetched(JSON.stringify([entity, time]), (signal) =>
+    get<AboutEntity>("entity", { entity, ...before }, signal),
+  );
+  const all = found.value;
   return (
     <>
       <h1 dir="auto">{entity}</h1>
-      <Problem error={first.error} />
-      {first.value && (
-        <div class="entity">
-          <section aria-labelledby="timeline" class="timeline">
-            <h2 id="timeline">{first.value.facts.toLocaleString("en")} facts, newest first</h2>
-            <ol>
-              {events.map((event, place) => (
-                <li key={place}>
-                  <time>{event.time}</time> <Entity name={event.subject} go={go} /> <span>{event.relation}</span>{" "}
-                  <Entity name={event.object} go={go} />
-                  {Object.entries(event.extras).map(([name, value]) => (
-                    <small key={name}>
-                      {" "}
-                      {name}: {value}
-                    </small>
-                  ))}
-                </li>
-              ))}
-            </ol>
-            {next && <button onClick={() => void further()}>Show earlier ones</button>}
-          </section>
-          <div>
-            <Partners entity={entity} events={first.value.events} go={go} />
-            <Next entity={entity} events={first.value.events} go={go} about={about} />
+      <Problem error={found.error} />
+      {all && (
+        <>
+          <p>
+            {all.facts.toLocaleString("en")} facts
+            {all.first && all.last && `, from ${all.first} to ${all.last}`}
+            {time && `, as known before ${time}`}.
+            {time && (
+              <button
+                class="plain"
+                onClick={() => {
+                  go({ time: "" });
+                }}
+              >
+                Show all
+              </button>
+            )}
+          </p>
+          <Activity
+            periods={all.activity}
+            choose={(start) => {
+              go({ time: start });
+            }}
+          />
+          <div class="entity">
+            <Timeline key={`${entity} ${time}`} entity={entity} before={before} go={go} />
+            <div>
+              <Likely entity={entity} go={go} about={about} asOf={time} />
+              <Next entity={entity} does={all.does} go={go} time={time || shift(about.last, 1, about.unit)} />
+              <Names id="partners" title="With" counts={all.partners} go={go} />
+              <Names id="does" title="What it does" counts={all.does} />
+              <Names id="undergoes" title="What is done to it" counts={all.undergoes} />
+            </div>
           </div>
-        </div>
+          <p class="source">data {all.version}</p>
+        </>
       )}
     </>
   );
 }
 
-function counted(words: readonly string[]): [string, number][] {
-  const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].sort((one, other) => other[1] - one[1]);
+/** Bars over time; choosing one looks at the entity as it was known then. */
+function Activity({
+  periods,
+  choose,
+}: {
+  readonly periods: readonly Period[];
+  readonly choose: (start: string) => void;
+}) {
+  const most = Math.max(...periods.map((one) => one.facts), 1);
+  const busiest = periods.reduce(
+    (best, one) => (one.facts > best.facts ? one : best),
+    periods[0] ?? { start: "", facts: 0 },
+  );
+  return (
+    <figure class="activity">
+      <svg
+        viewBox={`0 0 ${String(10 * periods.length)} 60`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Facts over time: busiest from ${busiest.start} on, with ${String(busiest.facts)} facts.`}
+      >
+        {periods.map((one, place) => {
+          const height = one.facts ? Math.max(2, (56 * one.facts) / most) : 0;
+          return (
+            <rect
+              key={one.start}
+              x={10 * place + 1}
+              y={60 - height}
+              width="8"
+              height={height}
+              onClick={() => {
+                choose(one.start);
+              }}
+            >
+              <title>{`${one.start}: ${String(one.facts)} facts`}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      <figcaption>
+        <span>{periods[0]?.start}</span>
+        <span>{periods[periods.length - 1]?.start}</span>
+      </figcaption>
+    </figure>
+  );
 }
 
-function Partners({ entity, events, go }: { entity: string; events: readonly Happening[]; go: Go }) {
-  const others = counted(events.map((event) => (event.subject === entity ? event.object : event.subject)));
+function Timeline({ entity, before, go }: { entity: string; before: Readonly<Record<string, string>>; go: Go }) {
+  const [more, setMore] = useState<{ events: readonly Happening[]; next: string | null } | null>(null);
+  const first = useFetched("first", (signal) => get<History>("history", { entity, limit: PAGE, ...before }, signal));
+  const events = [...(first.value?.events ?? []), ...(more?.events ?? [])];
+  const next = more ? more.next : (first.value?.next ?? null);
+  const further = async () => {
+    const page = await get<History>("history", { entity, limit: PAGE, next: next ?? "", ...before });
+    setMore({ events: [...(more?.events ?? []), ...page.events], next: page.next });
+  };
   return (
-    <section aria-labelledby="partners">
-      <h2 id="partners">Lately with</h2>
-      <ul>
-        {others.slice(0, PARTNERS).map(([name, count]) => (
-          <li key={name}>
-            <Entity name={name} go={go} /> <small>{count}</small>
+    <section aria-labelledby="timeline">
+      <h2 id="timeline">What happened, newest first</h2>
+      <Problem error={first.error} />
+      <ol class="timeline">
+        {events.map((event, place) => (
+          <li key={place}>
+            <time>{event.time}</time> <Entity name={event.subject} go={go} /> <span>{event.relation}</span>{" "}
+            <Entity name={event.object} go={go} />
+            {Object.entries(event.extras).map(([name, value]) => (
+              <small key={name}>
+                {" "}
+                {name}: {value}
+              </small>
+            ))}
+          </li>
+        ))}
+      </ol>
+      {next && <button onClick={() => void further()}>Show earlier ones</button>}
+    </section>
+  );
+}
+
+function Names({ id, title, counts, go }: { id: string; title: string; counts: readonly Count[]; go?: Go }) {
+  const [all, setAll] = useState(false);
+  if (!counts.length) return null;
+  const most = counts[0]?.facts ?? 1;
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <ul class="counts">
+        {counts.slice(0, all ? undefined : FEW).map((one) => (
+          <li key={one.name}>
+            <span class="name">{go ? <Entity name={one.name} go={go} /> : one.name}</span>
+            <Bar share={one.facts / most} />
+            <small class="number">{one.facts.toLocaleString("en")}</small>
+          </li>
+        ))}
+      </ul>
+      {counts.length > FEW && !all && (
+        <button
+          class="plain"
+          aria-label={`Show more: ${title}`}
+          onClick={() => {
+            setAll(true);
+          }}
+        >
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** The likeliest events that it takes part in, from rates. */
+function Likely({ entity, go, about, asOf }: { entity: string; go: Go; about: Statistics; asOf: string }) {
+  const asked = { subject: entity, relation: "?", object: "?", within: 7, top: 5, ...(asOf && { as_of: asOf }) };
+  const found = useFetched(JSON.stringify(asked), (signal) => post<Reply>("ask", asked, signal));
+  const time = asOf || shift(about.last, 1, about.unit);
+  return (
+    <section aria-labelledby="likely">
+      <h2 id="likely">
+        Likely within 7 {about.unit}s of {time}
+      </h2>
+      <Problem error={found.error} />
+      <ul class="scan">
+        {found.value?.answers.map((one) => (
+          <li key={`${one.relation}|${one.object}`}>
+            <span class="sentence">
+              <button
+                class="plain"
+                aria-label={`Ask: ${entity} ${one.relation} whom on ${time}?`}
+                onClick={() => {
+                  go({ ...EMPTY, subject: entity, relation: one.relation, time, answer: one.object });
+                }}
+              >
+                {one.relation}
+              </button>{" "}
+              <Entity name={one.object} go={go} />
+            </span>
+            <Bar share={one.probability} />
+            <span class="score">{percent(one.probability)}</span>
           </li>
         ))}
       </ul>
@@ -77,33 +223,22 @@ function Partners({ entity, events, go }: { entity: string; events: readonly Hap
   );
 }
 
-function Next({
-  entity,
-  events,
-  go,
-  about,
-}: {
-  entity: string;
-  events: readonly Happening[];
-  go: Go;
-  about: Statistics;
-}) {
-  const mine = events.filter((event) => event.subject === entity);
-  const relations = counted(mine.map((event) => event.relation)).slice(0, NEXT);
-  const time = shift(about.last, 1, about.unit);
-  const key = relations.length ? JSON.stringify([entity, relations]) : "";
+/** What the model says about the things it does most. */
+function Next({ entity, does, go, time }: { entity: string; does: readonly Count[]; go: Go; time: string }) {
+  const relations = does.slice(0, NEXT).map((one) => one.name);
+  const key = relations.length ? JSON.stringify([entity, relations, time]) : "";
   const found = useFetched(key, (signal) =>
     Promise.all(
-      relations.map(([relation]) => post<Forecast>("forecast", { subject: entity, relation, time, top: 3 }, signal)),
+      relations.map((relation) => post<Forecast>("forecast", { subject: entity, relation, time, top: 3 }, signal)),
     ),
   );
   return (
     <section aria-labelledby="next">
       <h2 id="next">Forecast for {time}</h2>
       <Problem error={found.error} />
-      {!relations.length && <p>It did nothing lately that could be asked about.</p>}
+      {!relations.length && <p>It never did anything that could be asked about.</p>}
       {found.value?.map((one, place) => {
-        const relation = relations[place]?.[0] ?? "";
+        const relation = relations[place] ?? "";
         return (
           <p key={relation}>
             <button
@@ -114,7 +249,7 @@ function Next({
             >
               {relation}
             </button>{" "}
-            {one.answers.map((answer) => `${answer.entity} (${answer.score.toFixed(2)})`).join(", ") || "nobody"}
+            {one.answers.map((answer) => answer.entity).join(", ") || "nobody"}
           </p>
         );
       })}

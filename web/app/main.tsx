@@ -5,6 +5,9 @@ import "./app.css";
 import { get, useToken, type Statistics } from "./api";
 import { AskPage } from "./ask";
 import { EntityPage } from "./entity";
+import { DataPage } from "./data";
+import { LivePage } from "./live";
+import { ScanPage } from "./scan";
 import { ModelPage } from "./model";
 import { Problem } from "./parts";
 import { EMPTY, toUrl, useAddress, type Go, type State } from "./url";
@@ -42,12 +45,16 @@ function Token() {
   );
 }
 
+const TITLES = { scan: "What may come next", live: "Live events", model: "Models", data: "Data" } as const;
+
 function App() {
   const [state, go] = useAddress();
   const about = useFetched("about", (signal) => get<Statistics>("statistics", {}, signal));
   const asked = [state.subject, state.relation, state.object, state.time].filter((word) => word && word !== "?");
   useEffect(() => {
-    document.title = [state.view === "entity" ? state.entity : asked.join(" · "), "xerte"].filter(Boolean).join(" – ");
+    const named =
+      state.view === "entity" ? state.entity : state.view === "ask" ? asked.join(" · ") : TITLES[state.view];
+    document.title = [named, "xerte"].filter(Boolean).join(" – ");
   });
   return (
     <>
@@ -57,8 +64,17 @@ function App() {
           <Link to={{}} go={go} here={state.view === "ask"}>
             Ask
           </Link>
+          <Link to={{ view: "scan" }} go={go} here={state.view === "scan"}>
+            Scan
+          </Link>
+          <Link to={{ view: "live" }} go={go} here={state.view === "live"}>
+            Live
+          </Link>
           <Link to={{ view: "model" }} go={go} here={state.view === "model"}>
-            Models and data
+            Models
+          </Link>
+          <Link to={{ view: "data" }} go={go} here={state.view === "data"}>
+            Data
           </Link>
         </nav>
         {about.value && (
@@ -72,7 +88,10 @@ function App() {
         {about.error?.status === 401 && <Token />}
         {about.value && state.view === "ask" && <AskPage state={state} go={go} about={about.value} />}
         {about.value && state.view === "entity" && <EntityPage state={state} go={go} about={about.value} />}
-        {about.value && state.view === "model" && <ModelPage about={about.value} />}
+        {about.value && state.view === "scan" && <ScanPage state={state} go={go} about={about.value} />}
+        {about.value && state.view === "live" && <LivePage state={state} go={go} about={about.value} />}
+        {about.value && state.view === "model" && <ModelPage state={state} go={go} about={about.value} />}
+        {about.value && state.view === "data" && <DataPage about={about.value} />}
       </main>
     </>
   );

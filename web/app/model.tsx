@@ -1,28 +1,32 @@
-/** What answers here, how good it is, and what it learned from. */
-import { get, type Model, type Statistics } from "./api";
+/** What answers here, how good it is, whether its probabilities can be relied on. */
+import { useEffect, useState } from "preact/hooks";
+import {
+  get,
+  post,
+  type Card,
+  type Evaluation,
+  type EvaluationState,
+  type Metrics,
+  type Model,
+  type Statistics,
+} from "./api";
 import { Problem } from "./parts";
+import { ReliabilityChart } from "./reliability";
+import { EMPTY, toUrl, type Go, type State } from "./url";
 import { useFetched } from "./use";
 
-const score = (value: number | null) => (value === null ? "–" : value.toFixed(2));
+const LOOK_MS = 1500;
+const score = (value: number | null | undefined) => (typeof value === "number" ? value.toFixed(2) : "–");
 
-export function ModelPage({ about }: { readonly about: Statistics }) {
+export function ModelPage({ state, go, about }: { state: State; go: Go; about: Statistics }) {
   const models = useFetched("models", (signal) => get<readonly Model[]>("models", {}, signal));
-  const sizes: readonly [string, string | number][] = [
-    ["facts to learn from", about.train],
-    ["facts to choose by", about.valid],
-    ["facts to test with", about.test],
-    ["entities", about.entities],
-    ["relations", about.relations],
-    ["from", about.first],
-    ["to", about.last],
-    ["counted in", `${about.unit}s`],
-  ];
+  const chosen = state.model || about.model;
   return (
     <>
-      <h1>Models and data</h1>
+      <h1>Models</h1>
       <Problem error={models.error} />
       <section aria-labelledby="models">
-        <h2 id="models">Models</h2>
+        <h2 id="models">Those that can answer here</h2>
         <div class="scroll" tabIndex={0} role="region" aria-label="Table of models">
           <table>
             <thead>
@@ -43,7 +47,16 @@ export function ModelPage({ about }: { readonly about: Statistics }) {
               {models.value?.map((one) => (
                 <tr key={one.name}>
                   <th scope="row">
-                    {one.name}
+                    <a
+                      href={toUrl({ ...EMPTY, view: "model", model: one.name })}
+                      aria-current={one.name === chosen ? "true" : undefined}
+                      onClick={(event) => {
+                        event.preventDefault();
+                        go({ ...EMPTY, view: "model", model: one.name });
+                      }}
+                    >
+                      {one.name}
+                    </a>
                     {one.name === about.model && " (answers here)"}
                   </th>
                   <td>{one.preset && one.preset !== one.model ? `${one.model}, ${one.preset}` : one.model}</td>
@@ -62,17 +75,104 @@ export function ModelPage({ about }: { readonly about: Statistics }) {
           MRR: the mean of 1 / rank of what happened, in percent, other true answers of the same time left out.
         </p>
       </section>
-      <section aria-labelledby="data">
-        <h2 id="data">{about.name}</h2>
-        <dl>
-          {sizes.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{typeof value === "number" ? value.toLocaleString("en") : value}</dd>
-            </div>
-          ))}
-        </dl>
-      </section>
+      <Scores key={chosen} model={chosen} />
+      <CardOf key={`card of ${chosen}`} model={chosen} />
+      <ReliabilityChart />
     </>
+  );
+}
+
+/** The evaluation on test: kept where it was measured, measured where it is asked for. */
+function Scores({ model }: { readonly model: string }) {
+  const [turn, setTurn] = useState(1);
+  const first = useFetched(`${model} ${String(turn)}`, (signal) =>
+    get<EvaluationState>("evaluation", { model }, signal),
+  );
+  const [begun, setBegun] = useState(false);
+  const state = first.value?.state;
+  useEffect(() => {
+    if (state !== "running" && !(begun && state === "none")) return;
+    const timer = setTimeout(() => {
+      setTurn(turn + 1);
+    }, LOOK_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [state, turn, begun]);
+  const start = async () => {
+    setBegun(true);
+    await post(`evaluation?${new URLSearchParams({ model }).toString()}`, {});
+    setTurn(turn + 1);
+  };
+  return (
+    <section aria-labelledby="scores">
+      <h2 id="scores">{model} on the test facts</h2>
+      <Problem error={first.error} />
+      <p class="status" role="status">
+        {state === "running" ? "Asking two questions for every test fact; this may take minutes …" : ""}
+        {state === "failed" ? `It could not be evaluated: ${first.value?.problem ?? ""}` : ""}
+      </p>
+      {(state === "none" || state === "failed") && (
+        <p>
+          It was not evaluated here yet. <button onClick={() => void start()}>Evaluate it</button>
+        </p>
+      )}
+      {first.value?.evaluation && <Verdict found={first.value.evaluation} />}
+    </section>
+  );
+}
+
+function Verdict({ found }: { readonly found: Evaluation }) {
+  const rows: readonly [string, Metrics][] = [
+    ...Object.entries(found.metrics).map(([name, one]): [string, Metrics] => [`filter: ${name}`, one]),
+    ...Object.entries(found.groups),
+  ];
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of scores">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">questions</th>
+              {["MRR", "hits@1", "hits@3", "hits@10", "how many"].map((name) => (
+                <th key={name} scope="col" class="number">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, one]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {[one.mrr, one["hits@1"], one["hits@3"], one["hits@10"]].map((value, place) => (
+                  <td key={place} class="number">
+                    {score(value)}
+                  </td>
+                ))}
+                <td class="number">{one.queries.toLocaleString("en")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {found.warnings.map((one) => (
+        <p key={one} class="note">
+          {one}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** What its makers say of it, where the server tells. */
+function CardOf({ model }: { readonly model: string }) {
+  const found = useFetched(model, (signal) => get<Card>("card", { model }, signal));
+  if (!found.value) return null;
+  return (
+    <section aria-labelledby="card">
+      <h2 id="card">Card</h2>
+      <pre class="card">{found.value.text}</pre>
+    </section>
   );
 }

@@ -1,5 +1,5 @@
 /** Small things that several pages show. */
-import type { Refusal } from "./api";
+import type { Answer, Refusal } from "./api";
 import { EMPTY, toUrl, type Go } from "./url";
 
 export function Problem({ error }: { readonly error: Refusal | null }) {
@@ -38,6 +38,17 @@ export function Bar({ share }: { readonly share: number }) {
   return (
     <span class="bar" aria-hidden="true">
       <span style={{ width: `${String(Math.min(100, Math.max(0.5, 100 * share)))}%` }} />
+    </span>
+  );
+}
+
+/** How likely a candidate is: its probability where there is one, else its score, which compares candidates only. */
+export function Chance({ answer, chance }: { readonly answer: Answer; readonly chance?: number | undefined }) {
+  const probability = answer.probability ?? chance;
+  if (probability === undefined) return <span class="score">{answer.score.toFixed(3)}</span>;
+  return (
+    <span class="score" title={`score ${answer.score.toFixed(3)}`}>
+      {percent(probability)}
     </span>
   );
 }

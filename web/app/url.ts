@@ -1,9 +1,13 @@
 /** What the page shows is what its address says, so every state can be sent, marked and gone back to. */
 import { useEffect, useState } from "preact/hooks";
-import type { Fact } from "./api";
+import { DATASET, type Fact } from "./api";
+
+const VIEWS = ["ask", "entity", "scan", "live", "model", "data"] as const;
+export type View = (typeof VIEWS)[number];
 
 export interface State {
-  readonly view: "ask" | "entity" | "model";
+  readonly view: View;
+  readonly dataset: string;
   readonly subject: string;
   readonly relation: string;
   readonly object: string;
@@ -14,12 +18,17 @@ export interface State {
   readonly versus: string;
   readonly model: string;
   readonly entity: string;
+  /** How far the scan looks. */
+  readonly within: string;
+  /** Where a replay begins; live events where it is empty. */
+  readonly since: string;
   readonly without: readonly Fact[];
   readonly given: readonly Fact[];
 }
 
 export const EMPTY: State = {
   view: "ask",
+  dataset: DATASET,
   subject: "",
   relation: "",
   object: "?",
@@ -28,11 +37,24 @@ export const EMPTY: State = {
   versus: "",
   model: "",
   entity: "",
+  within: "",
+  since: "",
   without: [],
   given: [],
 };
 
-const TEXTS = ["subject", "relation", "object", "time", "answer", "versus", "model", "entity"] as const;
+const TEXTS = [
+  "subject",
+  "relation",
+  "object",
+  "time",
+  "answer",
+  "versus",
+  "model",
+  "entity",
+  "within",
+  "since",
+] as const;
 
 export function fromUrl(search: string): State {
   const found = new URLSearchParams(search);
@@ -41,7 +63,7 @@ export function fromUrl(search: string): State {
   return {
     ...EMPTY,
     ...texts,
-    view: view === "entity" || view === "model" ? view : "ask",
+    view: VIEWS.find((one) => one === view) ?? "ask",
     without: found.getAll("without").flatMap(toFact),
     given: found.getAll("given").flatMap(toFact),
   };
@@ -49,6 +71,7 @@ export function fromUrl(search: string): State {
 
 export function toUrl(state: State): string {
   const query = new URLSearchParams();
+  if (state.dataset) query.set("dataset", state.dataset);
   if (state.view !== "ask") query.set("view", state.view);
   for (const name of TEXTS) if (state[name] !== EMPTY[name]) query.set(name, state[name]);
   for (const fact of state.without) query.append("without", fromFact(fact));

@@ -1,6 +1,7 @@
 """A client of `xerte serve`, with the methods of `Model`; needs the extra `serve`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from time import sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -92,6 +93,41 @@ class Client:
         words = {"subject": subject, "relation": relation, "object": object}
         return self._post("ask", words | asked, schemas.Reply)
 
+    def scan(self, next: str | int = 1, as_of: Time | None = None, top: int = 20) -> schemas.Scan:
+        """As `Model.scan`."""
+        asked = {"within": str(next), "top": str(top)} | ({} if as_of is None else {"as_of": written(as_of)})
+        return self._get("scan", schemas.Scan, asked)
+
+    def evaluate(self, split: str = "test", model: str | None = None) -> schemas.Evaluation:
+        """As `Model.evaluate`: waits for the server, which does it once and keeps it.
+
+        Raises:
+            InputError: it failed.
+        """
+        asked = {"split": split} | ({} if model is None else {"model": model})
+        state = self._read("POST", "evaluation", schemas.EvaluationState, params=asked)
+        while state.state == "running":
+            sleep(1)
+            state = self._get("evaluation", schemas.EvaluationState, asked)
+        if state.evaluation is None:
+            raise InputError(f"the evaluation failed: {state.problem}")
+        return state.evaluation
+
+    def reliability(self) -> list[schemas.Level]:
+        """As `Model.reliability`."""
+        return self._get("reliability", schemas.Reliability).levels
+
+    def entity(self, name: str, before: Time | None = None) -> schemas.AboutEntity:
+        """How busy an entity was, with whom and with what."""
+        return self._get("entity", schemas.AboutEntity, {"entity": name} | _before(before))
+
+    def events(self, wait_s: float = 20) -> Iterator[schemas.Event]:
+        """Events as they come in, without end."""
+        page = self._get("events", schemas.Feed)
+        while True:
+            yield from page.events
+            page = self._get("events", schemas.Feed, {"next": str(page.next), "wait": str(wait_s), "limit": "1000"})
+
     def append(self, events: "Iterable[Mapping[str, Any] | FactInNames]") -> schemas.Taken:
         """Sends events, as `Dataset.append` takes them; what is wrong is refused, the rest is stored."""
         rows = [dict(event) if isinstance(event, Mapping) else _fact(event) for event in events]
@@ -119,7 +155,7 @@ class Client:
 
     def history(self, entity: str, before: Time | None = None) -> Iterator[schemas.Event]:
         """What happened to an entity, newest first."""
-        asked = {"entity": entity} | ({} if before is None else {"before": written(before)})
+        asked = {"entity": entity} | _before(before)
         for page in self._pages("history", asked, schemas.History):
             yield from page.events
 
@@ -187,6 +223,10 @@ def _question(
         | {key: facts for key, facts in changed.items() if facts}
         | ({"model": model} if model else {})
     )
+
+
+def _before(time: Time | None) -> dict[str, str]:
+    return {} if time is None else {"before": written(time)}
 
 
 def _fact(fact: "FactInNames") -> dict[str, str]:

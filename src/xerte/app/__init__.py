@@ -1,6 +1,7 @@
 """HTTP API and page, over `api.service`. Needs the extra `serve`.
 
 Reading order: `settings` (limits), `access` (tokens and scopes), `batching` (many questions, one batch), `served` (what
-one server answers), `routes` (the API), `errors` (one shape for all), `guard` (limits on bodies and concurrency),
-`metrics`, `page`, `server` (all of it together, run by uvicorn).
+one server answers), `requests` (what routes share), `routes` (the API), `errors` (one shape for all), `guard` (limits
+on bodies and concurrency), `metrics`, `page`, `alerts` (what is watched and what is to be sent), `webhooks` (one call),
+`watching` (asks and sends), `server` (all of it together, run by uvicorn).
 """

@@ -17,6 +17,7 @@ from xerte.app.served import Served, ServedDatasets
 from xerte.app.settings import ServerSettings, is_loopback
 
 Result = TypeVar("Result")
+PREFIX = "/api/v1"
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Error, "description": text}

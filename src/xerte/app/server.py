@@ -16,15 +16,17 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from xerte import __version__
 from xerte.app.access import Scope
+from xerte.app.alerts import AlertStore, alerts_file
 from xerte.app.batching import Batcher
 from xerte.app.errors import add_error_handlers
 from xerte.app.guard import Guard
 from xerte.app.metrics import Metrics
 from xerte.app.page import add_page
 from xerte.app.requests import ERRORS, allow
-from xerte.app.routes import api
+from xerte.app.routes import add_routes
 from xerte.app.served import Served, ServedDatasets
 from xerte.app.settings import ServerSettings
+from xerte.app.watching import Watcher
 
 _LOCAL = ["localhost", "127.0.0.1", "[::1]", "::1", "testserver"]
 
@@ -47,9 +49,13 @@ def create_app(served: Served, settings: ServerSettings | None = None, page: Pat
         app.state.ready = True
         # Whoever types first waits for nothing.
         warm = asyncio.create_task(asyncio.to_thread(lambda: served.entities.search("a")))
+        app.state.alerts = AlertStore(alerts_file())
+        watching = asyncio.create_task(Watcher(served, app.state.alerts, settings.alert_hosts).run())
         yield
-        await asyncio.gather(warm, return_exceptions=True)
         app.state.ready = False
+        watching.cancel()
+        await asyncio.gather(warm, watching, return_exceptions=True)
+        app.state.alerts.close()
         served.evaluations.stop()
         await batcher.stop()
 
@@ -60,7 +66,7 @@ def create_app(served: Served, settings: ServerSettings | None = None, page: Pat
     app.state.served, app.state.settings = ServedDatasets(served), settings
     app.state.batcher, app.state.metrics = batcher, metrics
     app.state.ready, app.state.stopping = False, False
-    app.include_router(api())
+    add_routes(app)
     _add_health(app, metrics)
     add_page(app, page)
     add_error_handlers(app)

@@ -11,6 +11,7 @@ class ServerSettings:
     Attributes:
         host, port: where it listens.
         write: lets loopback clients add events without a token.
+        alert_hosts: hosts that alerts may be sent to although they lie in a private network.
         cors: origins whose pages may call; none unless asked.
         max_body: bytes of a request.
         max_table: bytes of a table that is imported.
@@ -27,6 +28,7 @@ class ServerSettings:
     port: int = 8000
     write: bool = False
     cors: tuple[str, ...] = ()
+    alert_hosts: tuple[str, ...] = ()
     max_body: int = 4 << 20
     max_table: int = 64 << 20
     max_tables: int = 2

@@ -26,6 +26,7 @@ from xerte.cli.rules import rules
 from xerte.cli.serve import serve, token
 from xerte.cli.survey import survey
 from xerte.cli.train import train
+from xerte.cli.watch import watch
 from xerte.errors import RemadeWarning, XerteError, one_line
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -99,6 +100,7 @@ app.add_typer(model, name="model")
 app.add_typer(survey, name="survey")
 app.command()(serve)
 app.add_typer(token, name="token")
+app.add_typer(watch, name="watch")
 app.add_typer(experiment, name="experiment")
 
 

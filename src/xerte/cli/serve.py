@@ -28,6 +28,10 @@ def serve(
         list[str] | None,
         typer.Option("--cors", metavar="ORIGIN", help="Let pages of this origin call; repeat for more."),
     ] = None,
+    alert_host: Annotated[
+        list[str] | None,
+        typer.Option("--alert-host", metavar="HOST", help="Alerts may go there though it is in a private network."),
+    ] = None,
     survey: Annotated[Path | None, typer.Option(help="A questionnaire to show at /survey, to everybody.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
 ) -> None:
@@ -50,7 +54,7 @@ def serve(
         ) from None
     from xerte.api.service import Service
 
-    settings = ServerSettings(host, port, write, tuple(cors or ()))
+    settings = ServerSettings(host, port, write, tuple(cors or ()), tuple(alert_host or ()))
     served = Served(Service(device), dataset, model)
     app = create_app(served, settings)
     if survey is not None:

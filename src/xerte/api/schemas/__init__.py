@@ -47,8 +47,11 @@ from xerte.api.schemas.listed import Refused as Refused
 from xerte.api.schemas.listed import Statistics as Statistics
 from xerte.api.schemas.listed import Taken as Taken
 from xerte.api.schemas.listed import TrainedModel as TrainedModel
+from xerte.api.schemas.serving import Alert as Alert
 from xerte.api.schemas.serving import EvaluationState as EvaluationState
 from xerte.api.schemas.serving import Imported as Imported
 from xerte.api.schemas.serving import Level as Level
 from xerte.api.schemas.serving import Preview as Preview
 from xerte.api.schemas.serving import Reliability as Reliability
+from xerte.api.schemas.serving import Watch as Watch
+from xerte.api.schemas.serving import WatchRequest as WatchRequest

@@ -1,7 +1,10 @@
-"""What only a server takes and gives: previews, imports, evaluations under way, reliability."""
+"""What only a server takes and gives: previews, imports, evaluations under way, reliability, watches."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import ConfigDict, Field
+
+from xerte.api.schemas.asked import Name, Request
 from xerte.api.schemas.base import Body, Versions
 from xerte.api.schemas.judged import Evaluation
 from xerte.api.schemas.listed import Finding
@@ -84,3 +87,72 @@ class Reliability(Body):
     levels: list[Level]
     """Least likely first."""
     versions: Versions
+
+
+class WatchRequest(Request):
+    """A question that is asked again whenever events came, and where to tell when it becomes likely."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "subject": "Wenoravrin",
+                    "relation": "condemns",
+                    "object": "Druerugard",
+                    "within": "7d",
+                    "threshold": 0.5,
+                    "url": "https://example.org/alerts",
+                }
+            ]
+        }
+    )
+    subject: Name
+    """A name; "?" is whoever is likeliest, "*" is any."""
+    relation: Name
+    """Likewise."""
+    object: Name
+    """Likewise."""
+    within: Annotated[str, Field(min_length=1, max_length=100)]
+    """Within so long of the latest fact: "7d", "2w", or a number of units."""
+    threshold: Annotated[float, Field(gt=0, lt=1)]
+    """Told when the probability comes from below to this or above."""
+    url: Annotated[str, Field(min_length=1, max_length=2000)]
+    """Called with POST."""
+
+
+class Watch(Body):
+    """An entry of the watch list."""
+
+    id: str
+    dataset: str
+    subject: str
+    relation: str
+    object: str
+    within: str
+    threshold: float
+    url: str
+    made: str
+    above: bool
+    """Whether the probability was at the threshold or above when it was last computed."""
+    probability: float | None
+    """Null before it was first computed."""
+    version: str | None
+    """Of the dataset that it was computed from."""
+    problem: str
+    """Why it could not be computed; empty where it could."""
+    secret: str | None = None
+    """What alerts are signed with; told once, when the watch is made."""
+
+
+class Alert(Body):
+    """Something that was sent, or is to be."""
+
+    id: str
+    """The same in every attempt: a receiver that knows it drops the repeat."""
+    watch: str
+    url: str
+    made: str
+    attempts: int
+    state: Literal["waiting", "sent", "given up"]
+    problem: str
+    """Why the last attempt failed."""

@@ -11,9 +11,9 @@ from xerte.api import datasets, schemas
 from xerte.api.entity import about
 from xerte.api.search import NameIndex
 from xerte.app.paging import from_next, to_next
-from xerte.app.requests import Limit, Next, There, answer
+from xerte.app.requests import PREFIX, Limit, Next, There, answer
 
-router = APIRouter(tags=["data"])
+router = APIRouter(prefix=PREFIX, tags=["data"])
 Words = Annotated[str, Query(max_length=1000, description="Parts of the name; all of them are in it.")]
 Name = Annotated[str, Query(min_length=1, max_length=10_000, examples=["Wenoravrin"])]
 Before = Annotated[str | None, Query(max_length=100, description="Only what happened before.", examples=["2022-10-20"])]
@@ -42,7 +42,7 @@ async def statistics(request: Request, there: There) -> Response:
         "model": there.default,
         "trained": there.trained,
         "version": there.service.version_of(data),
-        "write": there.dataset.kept is not None and request.app.state.settings.write,
+        "write": request.app.state.settings.write,
     }
     return answer(counts.model_copy(update=more), request)
 

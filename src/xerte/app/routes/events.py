@@ -12,10 +12,10 @@ from xerte.api.feed import Feed, arrived, happened
 from xerte.app.access import Scope
 from xerte.app.errors import RefusedError
 from xerte.app.paging import from_next, to_next
-from xerte.app.requests import TAKES_JSON, Limit, Next, There, allow, answer, unless_gone
+from xerte.app.requests import PREFIX, TAKES_JSON, Limit, Next, There, allow, answer, unless_gone
 from xerte.app.served import Served
 
-router = APIRouter(tags=["events"])
+router = APIRouter(prefix=PREFIX, tags=["events"])
 _LOOK_S = 0.25
 _EXAMPLE = {
     "subject": "Ann",

@@ -15,9 +15,9 @@ from xerte.api.imports import import_events
 from xerte.api.preview import preview as look
 from xerte.app.access import Scope
 from xerte.app.errors import RefusedError
-from xerte.app.requests import allow, answer, content_type
+from xerte.app.requests import PREFIX, allow, answer, content_type
 
-router = APIRouter(prefix="/imports", tags=["data"])
+router = APIRouter(prefix=f"{PREFIX}/imports", tags=["data"])
 Result = TypeVar("Result")
 TYPES = {
     "text/csv": ".csv",

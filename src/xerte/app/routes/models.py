@@ -8,11 +8,11 @@ from fastapi.responses import Response
 from pydantic import TypeAdapter
 
 from xerte.api import schemas
-from xerte.app.requests import ModelName, There, answer, unless_gone
+from xerte.app.requests import PREFIX, ModelName, There, answer, unless_gone
 from xerte.app.served import Served
 from xerte.types import Split
 
-router = APIRouter(tags=["models"])
+router = APIRouter(prefix=PREFIX, tags=["models"])
 _MODELS = TypeAdapter(list[schemas.TrainedModel])
 WhichSplit = Annotated[Split, Query(description="Whose facts are asked about.")]
 

@@ -11,10 +11,10 @@ from xerte.api.compare import compare as compare_models
 from xerte.api.forecast import Forecast, Question
 from xerte.api.model import Model
 from xerte.api.service import forecast as forecast_alone
-from xerte.app.requests import TAKES_JSON, Queue, There, answer, unless_gone
+from xerte.app.requests import PREFIX, TAKES_JSON, Queue, There, answer, unless_gone
 from xerte.app.served import Served
 
-router = APIRouter(tags=["questions"])
+router = APIRouter(prefix=PREFIX, tags=["questions"])
 
 
 @router.post("/forecast", response_model=schemas.Forecast, dependencies=TAKES_JSON, summary="Who or what comes next")
