@@ -85,8 +85,10 @@ load: $(VENV)/ready ## questions per second over HTTP, beside the evaluation; ne
 bench: $(VENV)/ready ## how fast, beside slow twins; fails where a ratio is below half the best on record
 	$(BIN)/python -m benchmarks run --device cpu --against results/bench --save results/bench
 
-kill-test: $(VENV)/ready ## 500 random kills while appending and compacting
-	XERTE_KILLS=500 $(BIN)/pytest -q tests/data/test_live.py -k killed
+KILLS ?= 500
+SEED ?= 0
+kill-test: $(VENV)/ready ## random and aimed kills while appending, compacting and following; KILLS and SEED choose
+	$(BIN)/python -m fuzz.kills --kills $(KILLS) --seed $(SEED) --save results/live/kills.json
 
 serve-kill-test: $(VENV)/ready ## 200 random kills of a server that takes events and answers; about a quarter of an hour
 	$(BIN)/python -m benchmarks.serve_kills --kills 200 --seed 0 --save results/serving/kills.json

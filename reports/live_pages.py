@@ -8,6 +8,7 @@ from reports.table import Block, Table
 from xerte.files import read_json
 
 FORMAT = "xerte new names 1"
+KILLS = Path("results") / "live" / "kills.json"
 NEW_NAMES = Path("results") / "live" / "new-names.json"
 
 
@@ -40,4 +41,16 @@ def _row(index: int, about: str, group: str, studies: list[dict[str, Any]]) -> t
     return (words, f"{found[0]['queries']:,}", *("–" if one["mrr"] is None else f"{one['mrr']:.1f}" for one in found))
 
 
-PARTS = {"new-names": new_names}
+def kills(root: Path) -> list[Block]:
+    """How often processes were killed, and at what."""
+    file = root / KILLS
+    if not file.is_file():
+        return ["not run yet"]
+    body = read_json(file, "xerte kills 1", "a record of kills", dict)
+    rows = [(what, f"{body['killed'].get(f'{what}, random', 0)}", f"{body['killed'].get(f'{what}, aimed', 0)}")
+            for what in dict.fromkeys(name.partition(",")[0] for name in body["killed"])]  # fmt: skip
+    found = f"{body['kills']} kills, {sum(body['events'].values()):,} events: none lost, none twice."
+    return [Table(("killed while it was at", "at random", "aimed"), rows), f"{found} Seed {body['seed']}."]
+
+
+PARTS = {"new-names": new_names, "kills": kills}

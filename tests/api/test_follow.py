@@ -2,16 +2,14 @@
 
 import json
 import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import xerte
+from fuzz import postgres
 from xerte.api.follow import Directory, Lines, follow
 from xerte.api.imports import import_events
 from xerte.data import live
@@ -107,40 +105,12 @@ def test_lines_are_known_by_their_ids_and_bad_ones_are_told(mine: str) -> None:
     ]
 
 
-def postgres_binaries() -> Path | None:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    return found[-1].parent if found else None
-
-
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of its own, on a socket."""
-    binaries = postgres_binaries()
-    if binaries is None:
-        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    folder = Path("/tmp") / f"xerte-postgres-{os.getpid()}"  # a socket's name must be short
-    folder.mkdir()
-    user: dict[str, Any] = {}
-    if os.getuid() == 0:
-        shutil.chown(folder, "postgres")
-        user = {"user": "postgres"}
-    run: dict[str, Any] = {
-        "check": True,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-        "cwd": folder,
-        **user,
-    }
-    subprocess.run([binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "xerte", "-N"], **run)
-    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-    control: list[str | Path] = [binaries / "pg_ctl", "-D", folder / "data", "-w"]
-    subprocess.run([*control, "-o", options, "-l", folder / "log", "start"], **run)
-    try:
-        yield f"postgresql:///postgres?host={folder}&user=xerte"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], **run)
-        shutil.rmtree(folder, ignore_errors=True)
+def address() -> Iterator[str]:
+    if not postgres.installed():
+        pytest.skip("PostgreSQL or psycopg is not installed: apt-get install postgresql")
+    with postgres.server() as address:
+        yield address
 
 
 def test_a_table_of_postgresql_is_followed_in_the_order_of_commits(mine: str, address: str) -> None:

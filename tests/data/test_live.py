@@ -1,11 +1,7 @@
 """A dataset that grows: durable, idempotent, auditable, and the same whether it was compacted or not."""
 
-import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -293,60 +289,3 @@ def test_columns_are_joined_only_when_asked_for(folder: Path) -> None:
     assert (rows.time.tolist(), len(grown.facts)) == ([31, 0], 5)
     assert "time" not in vars(grown.facts)
     assert grown.facts.time.tolist() == [0, 1, 2, 3, 31]
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from xerte.data import compaction, live, store
-folder, first, what = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-if what == "compact":
-    print("ready", flush=True)
-    while True:
-        compaction.compact(folder, lambda dataset, kept: None)
-appender = live.appender(store.open_dataset(folder))
-print("ready", flush=True)
-number = first
-while True:
-    names = range(number, number + 3)
-    fact = {"relation": "calls", "object": "Ann", "time": "2024-02-01"}
-    appender.append(live.rows_of({"subject": f"n{k}", "id": f"{k}", **fact} for k in names))
-    number += 3
-    print(number, flush=True)
-"""
-
-
-def test_killed_at_any_moment_nothing_acknowledged_is_lost_or_twice(folder: Path) -> None:
-    """Half of the kills hit an appender, half a compaction while another appends; `make kill-test` has many more."""
-    rng, acknowledged, kills = random.Random(0), 0, int(os.environ.get("XERTE_KILLS", "6"))
-    store.open_dataset(folder).append([VISIT])
-    for kill in range(kills):
-        command = [sys.executable, "-c", WRITER, str(folder), str(acknowledged)]
-        with subprocess.Popen([*command, "append"], stdout=subprocess.PIPE, text=True) as writer:
-            assert writer.stdout is not None
-            writer.stdout.readline()
-            if kill % 2:
-                with subprocess.Popen([*command, "compact"], stdout=subprocess.PIPE, text=True) as compacting:
-                    assert compacting.stdout is not None
-                    compacting.stdout.readline()
-                    try:
-                        compacting.wait(rng.uniform(0, 0.1))
-                    except subprocess.TimeoutExpired:
-                        os.kill(compacting.pid, signal.SIGKILL)
-            try:
-                writer.wait(rng.uniform(0, 0.1))
-            except subprocess.TimeoutExpired:
-                os.kill(writer.pid, signal.SIGKILL)
-            said = writer.stdout.read().split()
-        acknowledged = int(said[-1]) if said else acknowledged
-        dataset = store.verify(folder)
-        assert dataset.kept is not None
-        assert dataset.kept.live is not None
-        names = [fact[0] for fact in told(dataset)[4:] if fact[0] != "Ann"]
-        assert len(names) == len(set(names)), "none is there twice"
-        expected = {f"n{number}" for number in range(acknowledged)}
-        assert expected <= set(names), "what was acknowledged is there"
-        assert len(names) % 3 == 0, "a batch is in or out as a whole"
-        acknowledged = len(names)
-    compact(folder)
-    assert len(store.verify(folder).facts) == 5 + acknowledged
