@@ -15,14 +15,27 @@ facts = st.lists(
 ).map(Facts.of)
 
 
-def told(history: TemporalIndex) -> list[list[tuple[list[int], bool]]]:
-    """For every direction and time: the objects of the facts before it, and whether one is a loop."""
+def told(history: TemporalIndex) -> list[tuple[list[tuple[int, ...]], list[int], list[bool]]]:
+    """For every direction and times: the facts before, of all and of the latest three; how many; whether one loops."""
     found, answers = FactsByRelation.of(history), []
     for direction in range(2 * RELATIONS):
         asked = torch.full((20,), direction), torch.arange(-6, 14)
-        ranges = zip(*(bound.tolist() for bound in found.before(*asked)), found.has_loop(*asked).tolist(), strict=True)
-        answers.append([(sorted(found.object[start:stop].tolist()), loop) for start, stop, loop in ranges])
+        for last in (99, 3):
+            keys = found.latest(*asked, last)
+            facts = sorted(zip(*(column.tolist() for column in found.between(*keys)), strict=True))
+            answers.append((facts, found.count(*keys).tolist(), found.has_loop(*asked).tolist()))
     return answers
+
+
+@given(facts)
+def test_the_latest_are_those_and_whatever_else_happened_at_that_time(some: Facts) -> None:
+    found = FactsByRelation.of(TemporalIndex.build(some, ENTITIES, RELATIONS))
+    relation, object, time = (column.tolist() for column in (some.relation, some.object, some.time))
+    before = sorted((t, o) for r, o, t in zip(relation, object, time, strict=True) if r == 0 and t < 7)
+    wanted = [(t, o) for t, o in before if t >= before[-3][0]] if len(before) > 3 else before
+    keys = found.latest(torch.tensor([0]), torch.tensor([7]), 3)
+    _, object_found, time_found = found.between(*keys)
+    assert sorted(zip(time_found.tolist(), object_found.tolist(), strict=True)) == wanted
 
 
 @given(facts, facts, facts)

@@ -153,22 +153,20 @@ def _shares(history: TemporalIndex, queries: Queries) -> tuple[Tensor, Tensor]:
     """
     facts = FactsByRelation.of(history)
     # A time beyond the last fact sees all of them, one before the first none.
-    moment = (queries.known_before - facts.first).clamp(0, facts.span - 1)
-    wanted, row_of = torch.unique(queries.relation * facts.span + moment, return_inverse=True)
+    wanted, row_of = torch.unique(facts.key_of(queries.relation, queries.known_before), return_inverse=True)
     relation = wanted // facts.span
-    begin, stop = torch.searchsorted(facts.key, relation * facts.span), torch.searchsorted(facts.key, wanted)
     again = torch.zeros_like(relation, dtype=torch.bool)
     again[1:] = relation[1:] == relation[:-1]
-    row, position = expand(torch.where(again, stop.roll(1), begin), stop)
-    cell = row * history.num_entities + facts.object.index_select(0, position)
-    count = torch.zeros(len(wanted) * history.num_entities, dtype=torch.float64, device=stop.device)
+    row, object, _ = facts.between(torch.where(again, wanted.roll(1), relation * facts.span), wanted)
+    cell = row * history.num_entities + object
+    count = torch.zeros(len(wanted) * history.num_entities, dtype=torch.float64, device=wanted.device)
     count = count.index_add_(0, cell, torch.ones_like(cell, dtype=torch.float64)).view(len(wanted), -1)
     if bool(again.any()):
         # Whole numbers add up exactly, so a running total over all rows may be taken back to its relation's first.
         total = count.cumsum(0)
-        first = torch.cummax(torch.where(again, 0, torch.arange(len(wanted), device=stop.device)), 0).values
+        first = torch.cummax(torch.where(again, 0, torch.arange(len(wanted), device=wanted.device)), 0).values
         count = total - (total - count).index_select(0, first)
-    return count.div_((stop - begin).clamp(min=1)[:, None]), row_of
+    return count.div_(facts.count(relation * facts.span, wanted).clamp(min=1)[:, None]), row_of
 
 
 def _reciprocal_ranks(history: TemporalIndex, facts: Facts, ticks_per_unit: int) -> Tensor:

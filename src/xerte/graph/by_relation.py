@@ -1,6 +1,6 @@
-"""All directed facts in the order of (relation, time): what a relation was about before t is one range."""
+"""All directed facts in the order of (relation, time): before t is one range of every layer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import torch
@@ -12,21 +12,65 @@ from xerte.segment import expand
 
 
 @dataclass(frozen=True)
-class FactsByRelation:
-    """The directed facts of a history, ordered by (relation, time); int64 columns.
+class _Layer:
+    """Facts ordered by their key; int64 columns.
 
     Attributes:
-        key: relation · span + time − first, ascending.
+        key: ascending.
         object, time: of every fact.
-        loop_key: the keys of the facts whose subject is their object.
-        span: more than the ticks between the first and the last fact, with room for later ones.
-        first: the time of the first fact.
+        gone: the places of those that no longer count, ascending.
     """
 
     key: Tensor
     object: Tensor
     time: Tensor
-    loop_key: Tensor
+    gone: Tensor
+
+    @staticmethod
+    def of(key: Tensor, object: Tensor, time: Tensor) -> "_Layer":
+        """Sorts them."""
+        key, order = torch.sort(key, stable=True)
+        return _Layer(key, object[order], time[order], key[:0])
+
+    def below(self, key: Tensor) -> Tensor:
+        """How many facts that count have a lesser key."""
+        place = torch.searchsorted(self.key, key)
+        return place - torch.searchsorted(self.gone, place) if len(self.gone) else place
+
+    def between(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(row, object, time) of the facts with keys in [low, high) of each row."""
+        row, place = expand(torch.searchsorted(self.key, low), torch.searchsorted(self.key, high))
+        if len(self.gone):
+            counts = ~_among(self.gone, place)
+            row, place = row[counts], place[counts]
+        return row, self.object.index_select(0, place), self.time.index_select(0, place)
+
+    def without(self, key: Tensor, object: Tensor, count: Tensor) -> tuple["_Layer", Tensor]:
+        """All but so many of each (key, object), of equal ones any; and how many of each were not found here."""
+        row, place = expand(torch.searchsorted(self.key, key), torch.searchsorted(self.key, key, right=True))
+        same = (self.object.index_select(0, place) == object.index_select(0, row)) & ~_among(self.gone, place)
+        row, place = row[same], place[same]
+        before = torch.arange(len(row), device=row.device) - torch.searchsorted(row, row)
+        found = before < count.index_select(0, row)
+        left = count - torch.bincount(row[found], minlength=len(count))
+        return replace(self, gone=torch.sort(torch.cat([self.gone, place[found]])).values), left
+
+
+@dataclass(frozen=True)
+class FactsByRelation:
+    """The directed facts of a history, each with the key relation · span + time − first.
+
+    A tail is a layer of its own over those below: to append costs what is appended.
+
+    Attributes:
+        layers: all facts, as they came.
+        loops: those whose subject is their object.
+        span: more than the ticks between the first and the last fact, with room for earlier and later ones.
+        first: a time before that of the first fact.
+    """
+
+    layers: tuple[_Layer, ...]
+    loops: tuple[_Layer, ...]
     span: int
     first: int
 
@@ -39,87 +83,95 @@ class FactsByRelation:
         if known is None:
             subject, edges = history.all_edges()
             first, last = (int(edges.time.min()), int(edges.time.max())) if len(edges.time) else (0, 0)
-            span = 2 * (last - first) + 2  # room for facts that come later
-            key, order = torch.sort(edges.relation * span + edges.time - first, stable=True)
-            loop = (subject == edges.object)[order]
-            known = FactsByRelation(key, edges.object[order], edges.time[order], key[loop], span, first)
+            long = last - first + 1
+            known = FactsByRelation((), (), 3 * long + 1, first - long)._with(subject, edges)
+        assert known is not None, "there is room for its own facts"
         _sorted[history] = known
         return known
 
-    def _without(self, subject: Tensor, edges: Edges) -> "FactsByRelation":
-        """All but these, which are among them: of equal ones any."""
-        if not len(subject):
-            return self
-        key = edges.relation * self.span + edges.time - self.first
-        gone, loops = _places(self.key, key, self.object, edges.object), key[subject == edges.object]
-        kept = torch.ones_like(self.key, dtype=torch.bool).index_fill_(0, gone, False)
-        loop_kept = torch.ones_like(self.loop_key, dtype=torch.bool)
-        loop_kept.index_fill_(0, _places(self.loop_key, loops, self.loop_key, loops), False)
-        columns = self.key[kept], self.object[kept], self.time[kept]
-        return FactsByRelation(*columns, self.loop_key[loop_kept], self.span, self.first)
-
     def _with(self, subject: Tensor, edges: Edges) -> "FactsByRelation | None":
-        """These facts and more, each behind those with its relation and time; None: their times have no room here."""
+        """These facts and more; None: their times have no room here."""
         if not len(subject):
             return self
         age = edges.time - self.first
         if int(age.min()) < 0 or int(age.max()) >= self.span - 1:
             return None
-        key, order = torch.sort(edges.relation * self.span + age, stable=True)
-        loop = key[(subject == edges.object)[order]]
-        place = torch.searchsorted(self.key, key, right=True) + torch.arange(len(key), device=key.device)
-        new = torch.zeros(len(self.key) + len(key), dtype=torch.bool, device=key.device)
-        new[place] = True
+        key, loop = edges.relation * self.span + age, subject == edges.object
+        facts = _Layer.of(key, edges.object, edges.time)
+        loops = (_Layer.of(key[loop], edges.object[loop], edges.time[loop]),) if bool(loop.any()) else ()
+        return replace(self, layers=(*self.layers, facts), loops=(*self.loops, *loops))
 
-        def merged(old: Tensor, more: Tensor) -> Tensor:
-            return (
-                torch.empty(len(new), dtype=torch.int64, device=key.device)
-                .masked_scatter_(new, more)
-                .masked_scatter_(~new, old)
-            )
-
-        columns = merged(self.key, key), merged(self.object, edges.object[order]), merged(self.time, edges.time[order])
-        loops = torch.sort(torch.cat([self.loop_key, loop])).values
-        return FactsByRelation(*columns, loops, self.span, self.first)
+    def _without(self, subject: Tensor, edges: Edges) -> "FactsByRelation":
+        """All but these, which are among them."""
+        if not len(subject):
+            return self
+        key, loop = edges.relation * self.span + edges.time - self.first, subject == edges.object
+        layers = _without(self.layers, key, edges.object)
+        return replace(self, layers=layers, loops=_without(self.loops, key[loop], edges.object[loop]))
 
     def key_of(self, relation: Tensor, time: Tensor) -> Tensor:
-        """Where facts of the relation at this time would stand; beyond the last fact all are before it."""
+        """The key of facts of the relation at this time; beyond the last fact all are before it."""
         return relation * self.span + (time - self.first).clamp(0, self.span - 1)
 
-    def before(self, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
-        """Places [start, stop) of the relation's facts with t' < t; int64 [n] each."""
-        return torch.searchsorted(self.key, relation * self.span), torch.searchsorted(
-            self.key, self.key_of(relation, time)
-        )
+    def time_of(self, key: Tensor) -> Tensor:
+        """The time that a key tells."""
+        return key % self.span + self.first
+
+    def count(self, low: Tensor, high: Tensor) -> Tensor:
+        """How many facts have keys in [low, high); int64 [n]."""
+        return sum((layer.below(high) - layer.below(low) for layer in self.layers), torch.zeros_like(low))
+
+    def between(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(row, object, time) of the facts with keys in [low, high) of each row, layer by layer."""
+        if len(self.layers) == 1:
+            return self.layers[0].between(low, high)
+        nothing = low[:0]
+        found = [(nothing, nothing, nothing), *(layer.between(low, high) for layer in self.layers)]
+        row, object, time = (torch.cat(columns) for columns in zip(*found, strict=True))
+        return row, object, time
 
     def latest(self, relation: Tensor, time: Tensor, last: int) -> tuple[Tensor, Tensor]:
-        """As `before`, but the latest only: `last` facts, and whatever else happened at the time of the first of them.
+        """The keys [low, high) of the latest facts before t: `last` of them, and what else is of the time of the first.
 
         So a limit never tells facts of one time apart.
         """
-        start, stop = self.before(relation, time)
-        if not len(self.key):
-            return start, stop
-        from_ = torch.searchsorted(self.key, self.key.index_select(0, (stop - last).clamp(0, len(self.key) - 1)))
-        return torch.where(stop - last > start, from_, start), stop
+        low, high = relation * self.span, self.key_of(relation, time)
+        if len(self.layers) == 1 and not len(self.layers[0].gone):
+            key = self.layers[0].key
+            start, stop = torch.searchsorted(key, low), torch.searchsorted(key, high)
+            return torch.where(stop - last > start, key.index_select(0, (stop - last).clamp(min=0)), low), high
+        # Several layers: the greatest key from which on there are so many, found by halving.
+        many = self.count(low, high) > last
+        upper = torch.where(many, high - 1, low)
+        for _ in range(self.span.bit_length() if bool(many.any()) else 0):
+            middle = (low + upper + 1) >> 1
+            enough = self.count(middle, high) >= last
+            low, upper = torch.where(enough, middle, low), torch.where(enough, upper, middle - 1)
+        return low, high
 
     def has_loop(self, relation: Tensor, time: Tensor) -> Tensor:
         """Whether before t some fact of the relation had its subject as its object; bool [n]."""
-        start, stop = (
-            torch.searchsorted(self.loop_key, key) for key in (relation * self.span, self.key_of(relation, time))
-        )
-        return stop > start
+        low, high = relation * self.span, self.key_of(relation, time)
+        return sum((layer.below(high) - layer.below(low) for layer in self.loops), torch.zeros_like(low)) > 0
 
 
-def _places(keys: Tensor, key: Tensor, values: Tensor, value: Tensor) -> Tensor:
-    """For every (key, value) another place with that key, in ascending `keys`, and that value."""
-    pair, count = torch.unique(torch.stack([key, value]), dim=1, return_counts=True)
-    pair = pair.contiguous()
-    row, place = expand(torch.searchsorted(keys, pair[0]), torch.searchsorted(keys, pair[0], right=True))
-    same = values.index_select(0, place) == pair[1].index_select(0, row)
-    row, place = row[same], place[same]
-    before = torch.arange(len(row), device=row.device) - torch.searchsorted(row, row)
-    return place[before < count.index_select(0, row)]
+def _without(layers: tuple[_Layer, ...], key: Tensor, object: Tensor) -> tuple[_Layer, ...]:
+    if not len(key):
+        return layers
+    pairs, count = torch.unique(torch.stack([key, object]), dim=1, return_counts=True)
+    kept = []
+    for layer in layers:
+        left, count = layer.without(pairs[0].contiguous(), pairs[1], count)
+        kept.append(left)
+    return tuple(kept)
+
+
+def _among(ascending: Tensor, place: Tensor) -> Tensor:
+    """Whether each place is one of these; bool."""
+    if not len(ascending):
+        return torch.zeros_like(place, dtype=torch.bool)
+    at = torch.searchsorted(ascending, place).clamp(max=len(ascending) - 1)
+    return ascending.index_select(0, at) == place
 
 
 _sorted: WeakKeyDictionary[TemporalIndex, FactsByRelation] = WeakKeyDictionary()

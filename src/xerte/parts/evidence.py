@@ -78,18 +78,17 @@ def prior_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, r
     """Every counted fact of the relation about the candidate; what each candidate has without any is no fact's."""
     query, s = queries[row : row + 1], model.settings
     facts = FactsByRelation.of(history)
-    start, stop = facts.latest(query.relation, query.known_before, s.counted)
+    low, high = facts.latest(query.relation, query.known_before, s.counted)
     scale = model.exponent.new_tensor([*s.count_scales, torch.inf])
-    _, place = expand(start, stop)
-    basis = age_basis((query.time - facts.time[place]).to(scale.dtype) / model.ticks_per_unit, scale)
+    _, _, counted = facts.between(low, high)
+    basis = age_basis((query.time - counted).to(scale.dtype) / model.ticks_per_unit, scale)
     share = model.prior.weights().index_select(0, query.relation)[0] / (1 + basis.sum(0))
-    first = facts.time[start] if len(place) else query.time
     entity = torch.full_like(query.subject, candidate)
     _, rank = expand(*history.prior_of_relation(entity, opposite(query.relation), query.known_before))
     position = history.by_relation(rank)
     time = history.times(position).long()
     weight = age_basis((query.time - time).to(scale.dtype) / model.ticks_per_unit, scale) @ share
-    return _heaviest(history, position, torch.where(time >= first, weight, 0))
+    return _heaviest(history, position, torch.where(time >= facts.time_of(low), weight, 0))
 
 
 class _Walked:

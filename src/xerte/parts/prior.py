@@ -10,7 +10,6 @@ from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
 from xerte.parts.partners import age_basis
 from xerte.parts.weighing import PACE
-from xerte.segment import expand
 from xerte.types import Float, Int
 
 
@@ -38,9 +37,9 @@ def count(
     facts = FactsByRelation.of(history)
     columns = torch.stack([queries.relation, queries.known_before, queries.time], dim=1)
     asked, row_of = torch.unique(columns, dim=0, return_inverse=True)
-    row, place = expand(*facts.latest(asked[:, 0], asked[:, 1], last))
-    age = (asked[:, 2].index_select(0, row) - facts.time.index_select(0, place)).to(scale.dtype) / ticks_per_unit
-    cell = row * history.num_entities + facts.object.index_select(0, place)
+    row, object, time = facts.between(*facts.latest(asked[:, 0], asked[:, 1], last))
+    age = (asked[:, 2].index_select(0, row) - time).to(scale.dtype) / ticks_per_unit
+    cell = row * history.num_entities + object
     table = scale.new_zeros(len(asked) * history.num_entities, len(scale))
     table.index_add_(0, cell, age_basis(age, scale))
     return Counts(table.view(len(asked), history.num_entities, len(scale)), asked[:, 0], row_of)
