@@ -1,6 +1,6 @@
 """Vocabulary + train, valid and test in time order."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,11 +145,21 @@ class Dataset:
     def seen_in_train(self) -> Seen:
         """For every entity, whether a training fact names it."""
         train = self.split(Split.TRAIN)
-        return _seen(self.num_entities, (train.subject, train.object))
+        return self._once("entities", self.num_entities, lambda: (train.subject, train.object))
 
     def relations_seen_in_train(self) -> Seen:
         """For every relation, whether a training fact has it."""
-        return _seen(self.num_relations, (self.split(Split.TRAIN).relation,))
+        return self._once("relations", self.num_relations, lambda: (self.split(Split.TRAIN).relation,))
+
+    def _once(self, what: str, size: int, columns: Callable[[], tuple[Ids, ...]]) -> Seen:
+        """Which ids occur; of all snapshots of one base the first one finds out, for training facts stay the same."""
+        live = None if self.kept is None else self.kept.live
+        known: Seen | None = None if live is None else live.shared.get(f"{what} seen")
+        if known is None:
+            known = _seen(size, columns())
+            if live is not None:
+                live.shared[f"{what} seen"] = known
+        return np.append(known, np.zeros(size - len(known), bool)) if len(known) < size else known[:size]
 
 
 def _seen(size: int, columns: tuple[Ids, ...]) -> Seen:

@@ -6,6 +6,7 @@ older names depends on it but through a softmax over all candidates.
 """
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -18,15 +19,23 @@ Axes = list[tuple[str, int]]
 """Weights by name, and the dimension along which they have rows for names; one may have several."""
 
 
+_tables: WeakKeyDictionary[Learner, tuple[Axes, Axes]] = WeakKeyDictionary()
+
+
 def grown(model: Learner, frame: Frame) -> Learner:
     """The same model for a frame with as many entities and relations as training had, or more."""
     if model.frame == frame:
         return model
     entity, relation = tables(model)
-    weights = trained_weights(model)
-    for axes, rows, period in ((entity, frame.num_entities, 1), (relation, 2 * frame.num_relations, 2)):
+    longer = frame.num_entities >= model.frame.num_entities and frame.num_relations >= model.frame.num_relations
+    weights = dict(model.state_dict()) if longer else trained_weights(model)
+    trained = model.frame.num_entities, model.frame.num_relations
+    if model.lineage is not None:
+        trained = model.lineage.sizes
+    sizes = (entity, frame.num_entities, trained[0], 1), (relation, 2 * frame.num_relations, 2 * trained[1], 2)
+    for axes, rows, learned, period in sizes:
         for name, axis in axes:
-            weights[name] = _extended(weights[name].movedim(axis, 0), rows, period).movedim(0, axis)
+            weights[name] = _extended(weights[name].movedim(axis, 0), rows, learned, period).movedim(0, axis)
     return _with_weights(model, frame, weights)
 
 
@@ -45,8 +54,11 @@ def trained_weights(model: Learner) -> dict[str, Tensor]:
 def tables(model: Learner) -> tuple[Axes, Axes]:
     """Where weights have a row for every entity, and where two for every relation, one per direction.
 
-    They are found, not declared: what is longer in a model of one more entity, or of one more relation.
+    They are found, not declared: what is longer in a model of one more entity, or of one more relation. Once for a
+    model and all that it grows into.
     """
+    if model in _tables:
+        return _tables[model]
     frame = model.frame
     more = replace(frame, num_entities=frame.num_entities + 1), replace(frame, num_relations=frame.num_relations + 1)
     shape = {name: value.shape for name, value in model.state_dict().items()}
@@ -59,6 +71,7 @@ def tables(model: Learner) -> tuple[Axes, Axes]:
         ]
         for other in more
     )
+    _tables[model] = entity, relation
     return entity, relation
 
 
@@ -67,6 +80,8 @@ def _with_weights(model: Learner, frame: Frame, weights: dict[str, Tensor]) -> L
     made = untrained(model, frame)
     made.load_state_dict(weights, assign=True)
     made.lineage = model.lineage
+    if model in _tables:
+        _tables[made] = _tables[model]
     made.to(next(iter(weights.values())).device)  # what no weights are for goes along
     return made.train(model.training)
 
@@ -78,9 +93,10 @@ def untrained(model: Learner, frame: Frame) -> Learner:
         return build(model.settings, frame, model.seed)
 
 
-def _extended(table: Tensor, rows: int, period: int) -> Tensor:
-    """A table with so many rows: those behind its end are the mean of its own, every `period` rows apart."""
+def _extended(table: Tensor, rows: int, learned: int, period: int) -> Tensor:
+    """A table with so many rows: those behind what was learned are the mean of that, every `period` rows apart."""
     if rows == len(table):
         return table
-    unseen = table.reshape(-1, period, *table.shape[1:]).mean(0)
+    grown_before = len(table) > learned  # then its last rows are such means
+    unseen = table[-period:] if grown_before else table.reshape(-1, period, *table.shape[1:]).mean(0)
     return torch.cat([table, unseen.repeat((rows - len(table)) // period, *[1] * (table.ndim - 1))])
