@@ -31,6 +31,7 @@ from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.growing import grown
 from xerte.experiment.horizon import many_steps as far_ahead
 from xerte.experiment.kept import standing
+from xerte.experiment.online import Online, evaluate_online
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
 from xerte.experiment.trace import Trace
@@ -312,6 +313,14 @@ class Model:
         history, known_before, words = far_ahead(Split(split), self.forecaster, self.dataset, self.history)
         verdict = judge(*asked, history, progress=progress, precision=how, known_before=known_before)
         return replace(verdict, protocol=replace(verdict.protocol, history=words))
+
+    def evaluate_online(self, times: int | None = None) -> Online:
+        """The judge's verdict on a model that learns from each time of test once it is over, beside this one's.
+
+        Args:
+            times: ask only about so many first times of test, and choose the learning rate on as many of valid.
+        """
+        return evaluate_online(self.forecaster, self.metadata, self.dataset, self.history, times)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """`xerte evaluate`."""
 
 import shlex
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,8 +10,9 @@ import typer
 
 from xerte.cli.choosing import ModelName, open_model, print_note
 from xerte.cli.completion import DataName
-from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
-from xerte.errors import one_line
+from xerte.cli.output import AsJson, Force, busy, print_json, print_table, print_text, progress
+from xerte.data.words import counted
+from xerte.errors import InputError, one_line
 from xerte.files import refuse_to_overwrite
 from xerte.types import Precision, Split
 
@@ -47,6 +49,12 @@ def evaluate(
     many_steps: Annotated[
         bool, typer.Option("--many-steps", help="Hide the facts from the split on; re-net reads its own forecasts.")
     ] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Let the model learn from each time of test once it is over.")
+    ] = False,
+    times: Annotated[
+        int | None, typer.Option(min=1, help="With --online: only so many first times of test (default: all).")
+    ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -61,25 +69,37 @@ def evaluate(
     xerte evaluate icews14 --split valid --json
     xerte evaluate yago --trace results/yago-recurrence.json
     xerte evaluate world --many-steps
+    xerte evaluate mine --online
     """
     from xerte.api import schemas
 
+    if online and (split is not Split.TEST or many_steps or precision is not Precision.FLOAT32):
+        raise InputError("--online goes through test one time after the other, in float32: leave the other options out")
+    if times is not None and not online:
+        raise InputError("--times belongs to --online")
     if trace is not None:
         refuse_to_overwrite(trace, [], force)
     chosen, choice = open_model(dataset, model, device)
-    with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
-        evaluation = chosen.evaluate(split, report, precision, many_steps)
+    kept = None
+    if online:
+        with busy(f"{chosen.name} on {chosen.dataset.name}, learning on"):
+            kept = chosen.evaluate_online(times)
+        evaluation = kept.learning
+    else:
+        with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
+            evaluation = chosen.evaluate(split, report, precision, many_steps)
     groups = _grouped(chosen, evaluation, by)
     if trace is not None:
-        chosen.trace(evaluation, command_of(chosen, evaluation)).write(trace)
-    body = evaluation.to_json()
+        made = chosen.trace(evaluation, command_of(chosen, evaluation, kept is not None, times))
+        (made if kept is None else replace(made, details={**made.details, "online": kept.to_json()})).write(trace)
+    body = evaluation.to_json() | ({} if kept is None else {"online": kept.to_json()})
     for warning in chosen.warnings:
         typer.echo(one_line(f"note: {warning}"), err=True)
     if as_json:
         body |= {"warnings": chosen.warnings} | ({"by": {by.value: groups}} if by else {})
         print_json(schemas.Evaluation.model_validate(body))
         return
-    ahead = ", many steps ahead" if many_steps else ""
+    ahead = ", many steps ahead" if many_steps else ", learning on" if online else ""
     exactly = "" if precision is Precision.FLOAT32 else f", {precision.value} products"
     title = f"{chosen.name} on {chosen.dataset.name}, {split.value}{ahead}{exactly} ({body['seconds']:.1f} s)"
     print_table(title, ("filter", *COLUMNS), [(name, *_cells(metrics)) for name, metrics in body["metrics"].items()])
@@ -89,17 +109,26 @@ def evaluate(
         f"ties best {body['ties']['best']['mrr']:.2f}, worst {body['ties']['worst']['mrr']:.2f}; "
         f"answer reached: {body['reached']:.1f} %"
     )
+    if kept is not None:
+        fixed, now = kept.fixed.metrics().mrr, kept.learning.metrics().mrr
+        how = f"at {kept.lr:g}, the best of {len(kept.valid) - 1} on valid" if kept.lr else "nothing: on valid it costs"
+        print_text(
+            f"time-aware MRR without learning on: {fixed:.2f}, with it {now:.2f} ({kept.gain:+.2f}); learned {how}; "
+            f"{counted(kept.times, 'time')} of test, {kept.seconds:.2g} s of learning for each"
+        )
     print_note(choice)
     if by:
         print_table(f"by {by.value}, time-aware", (by.value, *COLUMNS), [(n, *_cells(m)) for n, m in groups.items()])
 
 
-def command_of(model: "Model", evaluation: "Evaluation") -> str:
+def command_of(model: "Model", evaluation: "Evaluation", online: bool = False, times: int | None = None) -> str:
     """What to type for the same verdict."""
     from xerte.api.traces import is_many_steps
 
     words = ["xerte", "evaluate", model.dataset.name, "--model", model.source]
     words += ["--split", evaluation.protocol.split.value]
+    if online:
+        words += ["--online", *(["--times", str(times)] if times else [])]
     if is_many_steps(evaluation):
         words.append("--many-steps")
     if evaluation.precision is not Precision.FLOAT32:

@@ -13,22 +13,31 @@ from xerte.types import Split
 
 
 class Batches:
-    """Both directions of every training fact from a time on, shuffled anew for every epoch.
+    """Both directions of every fact of a split from a time on, shuffled anew for every epoch.
 
     Args:
-        dataset: gives the training facts.
+        dataset: gives the facts.
         start: ticks; earlier facts are only read.
         size: questions in a batch.
         by_time: keep the questions of one time together, times in random order.
         device: where questions and answers lie.
+        split: what is learned from.
 
     Raises:
         InputError: there is no such fact.
     """
 
-    def __init__(self, dataset: Dataset, start: int, size: int, by_time: bool, device: torch.device) -> None:
-        train = dataset.split(Split.TRAIN)
-        queries, answer = both_directions(train[train.time >= start])
+    def __init__(
+        self,
+        dataset: Dataset,
+        start: int,
+        size: int,
+        by_time: bool,
+        device: torch.device,
+        split: Split = Split.TRAIN,
+    ) -> None:
+        facts = dataset.split(split)
+        queries, answer = both_directions(facts[facts.time >= start])
         if not len(queries):
             first = dataset.calendar.format(start)
             raise InputError(

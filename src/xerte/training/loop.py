@@ -44,7 +44,7 @@ class Trainer:
         folder: where checkpoints go; None: nowhere.
         metadata: about the model, its lineage first, kept in every checkpoint and compared on resuming.
         beside: also kept in every checkpoint, not compared.
-        on_progress, on_epoch, on_estimate: callbacks; the last one is called once, after the first steps.
+        on_progress, on_epoch, on_estimate: callbacks; the last is called once, after a few steps of the first epoch.
     """
 
     def __init__(
@@ -144,6 +144,7 @@ class Trainer:
         if self.place.best == epoch.number:
             self.best = self._weights()
         self._save()
+        self.on_estimate = None
         if self.on_epoch is not None:
             self.on_epoch(epoch)
 

@@ -45,6 +45,8 @@ class Evaluation(Body):
     """What a reader of these numbers should know."""
     by: dict[str, dict[str, Metrics]] | None = None
     """The metrics of groups, where they were asked for."""
+    online: dict[str, Any] | None = None
+    """Of a model that learned on: what it `gain`ed over itself `fixed`, at which `lr`, and what that cost."""
 
 
 class Faithfulness(Body):
