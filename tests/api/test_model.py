@@ -1,5 +1,6 @@
 """The facade: names and dates in, names and dates out."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -108,6 +109,26 @@ def test_notes(small: Dataset) -> None:
         "Dan is in no training fact",
         "the history ends at 2024-01-06, 4 days before the question",
     )
+
+
+def test_a_question_about_what_was_learned_from_is_hindsight(small: Dataset) -> None:
+    """Recurrence chose its decays, and the model its weights, by what happened up to day 4."""
+    recurrence = Model.load("recurrence", small)
+    for model in (recurrence, untrained(small)):
+        said = f"hindsight: {model.name} learned from what happened up to 2024-01-05"
+        assert said in model.forecast("Ann", "helps", "2024-01-05").notes
+        assert model.forecast("Ann", "helps", "2024-01-06").notes == ()
+    assert Model(Fixed(), small).forecast("Ann", "helps", "2024-01-05").notes == ()
+
+
+def test_a_dataset_changed_since_training_is_told(small: Dataset) -> None:
+    net = untrained(small).forecaster
+    rows = [(0, 0, 1, 0), (0, 0, 2, 1), (1, 1, 0, 2), (0, 0, 2, 3), (2, 0, 1, 4), (3, 0, 0, 5)]
+    changed = dataclasses.replace(small, facts=Facts.of(rows))
+    said = "small has other facts up to 2024-01-05 than when the model was trained"
+    assert Model(net, changed).forecast("Ann", "helps", "2024-01-06").notes == (said,)
+    later = dataclasses.replace(small, facts=Facts.of([*rows[:3], (0, 0, 1, 3), rows[4], (3, 0, 1, 5)]))
+    assert Model(net, later).forecast("Ann", "helps", "2024-01-06").notes == ()
 
 
 def test_mistakes(small: Dataset) -> None:

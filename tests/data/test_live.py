@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.eventstore import FILE, EventStore
 from xerte.data.facts import Facts
+from xerte.data.lineage import Lineage
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import DatasetError, InputError
@@ -289,3 +291,11 @@ def test_columns_are_joined_only_when_asked_for(folder: Path) -> None:
     assert (rows.time.tolist(), len(grown.facts)) == ([31, 0], 5)
     assert "time" not in vars(grown.facts)
     assert grown.facts.time.tolist() == [0, 1, 2, 3, 31]
+
+
+def test_whether_what_was_learned_from_has_changed_is_told_of_a_growing_dataset(folder: Path) -> None:
+    lineage = Lineage.of(store.open_dataset(folder))  # until day 2
+    assert lineage.changed(store.open_dataset(folder).append([VISIT])) == "", "it happened later"
+    early = store.open_dataset(folder).append([{**VISIT, "time": "2024-01-02"}])
+    assert lineage.changed(early).startswith("small has other facts up to 2024-01-03")
+    assert lineage.changed(early) == lineage.changed(replace(early, facts=early.facts[:]))

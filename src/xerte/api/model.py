@@ -238,7 +238,7 @@ class Model:
 
     @cached_property
     def _notes(self) -> Notes:
-        return Notes(self.dataset, self.history)
+        return Notes(self.dataset, self.history, self.forecaster)
 
     @cached_property
     def _asker(self) -> Asker:

@@ -11,21 +11,23 @@ from xerte.api.forecast import Question
 from xerte.data.dataset import Dataset
 from xerte.data.directions import relation_of
 from xerte.data.words import counted
-from xerte.forecaster import Queries
+from xerte.forecaster import Forecaster, Learner, Queries
 from xerte.graph.index import TemporalIndex
 
 
 @dataclass(frozen=True)
 class Notes:
-    """No prior facts, a name that training never saw, a question far in the future.
+    """No prior facts, a name that training never saw, a question far in the future, hindsight, changed data.
 
     Attributes:
         dataset: what is asked about.
         history: what may be read.
+        forecaster: what answers.
     """
 
     dataset: Dataset
     history: TemporalIndex
+    forecaster: Forecaster
 
     def of(self, asked: Sequence[Question], queries: Queries) -> list[tuple[str, ...]]:
         """The notes on each question."""
@@ -46,8 +48,24 @@ class Notes:
             if time > last + calendar.ticks_per_unit:
                 away = counted((time - last) // calendar.ticks_per_unit, calendar.unit.value)
                 lines.append(f"the history ends at {calendar.format(last)}, {away} before the question")
+            if self._learned_until is not None and time <= self._learned_until:
+                until = calendar.format(self._learned_until)
+                lines.append(f"hindsight: {self.forecaster.name} learned from what happened up to {until}")
+            if self._changed:
+                lines.append(self._changed)
             notes.append(tuple(lines))
         return notes
+
+    @cached_property
+    def _learned_until(self) -> int | None:
+        """The last time from which the forecaster knows more than it reads; None: it learned nothing."""
+        lineage = self.forecaster.lineage if isinstance(self.forecaster, Learner) else None
+        return getattr(self.forecaster, "fitted_until", None) if lineage is None else lineage.until
+
+    @cached_property
+    def _changed(self) -> str:
+        lineage = self.forecaster.lineage if isinstance(self.forecaster, Learner) else None
+        return "" if lineage is None else lineage.changed(self.dataset)
 
     @cached_property
     def _relations_seen(self) -> list[bool]:

@@ -38,10 +38,12 @@ class Recurrence:
     Attributes:
         decay: the power for every direction, 2R of them; multiples of 1/4 below 4.
         ticks_per_unit: the calendar's, so that ages are in days, years, …
+        fitted_until: ticks; the last fact by which the decays were chosen.
     """
 
     decay: tuple[float, ...]
     ticks_per_unit: int
+    fitted_until: int | None = None
 
     def __post_init__(self) -> None:
         if any(4 * power not in range(16) for power in self.decay):
@@ -65,7 +67,8 @@ class Recurrence:
         credited = quality + PATIENCE * quality.sum(1, keepdim=True) / max(1, 2 * len(valid))
         middle = torch.full((2 * dataset.num_relations,), len(DECAYS) // 2)
         choice = torch.where(quality.any(), credited.argmax(0), middle)
-        return Recurrence(tuple(DECAYS[i] for i in choice.tolist()), dataset.calendar.ticks_per_unit)
+        until = int(known.time.max()) if len(valid) else None
+        return Recurrence(tuple(DECAYS[i] for i in choice.tolist()), dataset.calendar.ticks_per_unit, until)
 
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores every entity as the answer of every question; float64, so that the small fallback is not lost."""
@@ -104,7 +107,9 @@ class Recurrence:
             CheckpointError: it is not such a description.
         """
         try:
-            return Recurrence(tuple(float(power) for power in value["decay"]), int(value["ticks_per_unit"]))
+            until = value.get("fitted_until")
+            decay = tuple(float(power) for power in value["decay"])
+            return Recurrence(decay, int(value["ticks_per_unit"]), None if until is None else int(until))
         except (KeyError, TypeError, ValueError):
             raise CheckpointError("these are not the parameters of a recurrence forecaster") from None
 

@@ -88,14 +88,18 @@ class Lineage:
             return "relations"
         return "" if self.ticks_per_unit == dataset.calendar.ticks_per_unit else "ticks per unit"
 
+    def changed(self, dataset: Dataset) -> str:
+        """That the facts a model learned from are not those of a dataset, in a clause; empty where they are."""
+        if _learned(dataset, self.until) == (self.facts, self.hash):
+            return ""
+        until = dataset.calendar.format(self.until)
+        return f"{dataset.name} has other facts up to {until} than when the model was trained"
+
     def news(self, dataset: Dataset) -> tuple[str, ...]:
         """What is not as it was when the model was trained, a sentence each."""
         name, until, found = dataset.name, dataset.calendar.format(self.until), []
-        if _learned(dataset, self.until) != (self.facts, self.hash):
-            found.append(
-                f"{name} has other facts up to {until} than when the model was trained: what it is judged on now it "
-                "may have learned from"
-            )
+        if changed := self.changed(dataset):
+            found.append(f"{changed}: what it is judged on now it may have learned from")
         test = dataset.split(Split.TEST).time
         if len(test) and test[0] < self.until:
             found.append(f"the model learned from facts up to {until}, which {name} now counts as test in part")
@@ -118,14 +122,29 @@ class Lineage:
 
 
 def _learned(dataset: Dataset, until: int) -> tuple[int, str]:
-    """How many facts there are up to a time, and their hash."""
+    """How many facts there are up to a time, and their hash; a sum, so that appended facts cost only themselves."""
+    live = None if dataset.kept is None else dataset.kept.live
+    if live is None:
+        count, total = _sum(dataset.facts, until)
+    else:
+        known = live.shared.setdefault("learned", {})
+        if until not in known:
+            known[until] = _sum(live.base.facts, until)
+        more, less = _sum(live.tail.facts, until), _sum(live.base.facts[live.tail.hidden], until)
+        count = known[until][0] + more[0] - less[0]
+        total = (known[until][1] + more[1] - less[1]) % (1 << 64)
+    return count, f"{total:016x}"
+
+
+def _sum(facts: Facts, until: int) -> tuple[int, int]:
+    """How many of the facts there are up to a time, and the sum of their hashes modulo 2⁶⁴."""
     count, total = 0, np.uint64(0)
-    for start in range(0, len(dataset.facts), _ROWS_AT_ONCE):
-        facts = dataset.facts[start : start + _ROWS_AT_ONCE]
-        facts = facts[facts.time <= until]
-        count += len(facts)
-        total += _hashes(facts).sum(dtype=np.uint64)
-    return count, f"{int(total):016x}"
+    for start in range(0, len(facts), _ROWS_AT_ONCE):
+        rows = facts[start : start + _ROWS_AT_ONCE]
+        rows = rows[rows.time <= until]
+        count += len(rows)
+        total += _hashes(rows).sum(dtype=np.uint64)
+    return count, int(total)
 
 
 def _hashes(facts: Facts) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
