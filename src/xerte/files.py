@@ -11,7 +11,7 @@ from xerte.errors import InputError
 from xerte.storage import atomic_file
 
 Read = TypeVar("Read")
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What an open file says, without its name, when it can take no more."""
 
 
@@ -33,7 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
     except IsADirectoryError:
         raise InputError(f"{path} is a folder: name a file to write") from None
     except OSError as error:
-        if inside and str(error.filename) != str(part) and (error.filename is not None or error.errno not in _FULL):
+        if inside and str(error.filename) != str(part) and (error.filename is not None or error.errno not in FULL):
             raise
         missing = isinstance(error, NotADirectoryError) and not inside
         reason = f"{error.filename} is not a folder" if missing else error.strerror or error

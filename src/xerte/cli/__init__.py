@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from xerte.cli.faithfulness import faithfulness
 from xerte.cli.follow import follow
 from xerte.cli.forecast import forecast
 from xerte.cli.hints import sentence
+from xerte.cli.memory import guard
 from xerte.cli.model import model
 from xerte.cli.rules import rules
 from xerte.cli.serve import serve, token
@@ -28,6 +30,7 @@ from xerte.cli.survey import survey
 from xerte.cli.train import train
 from xerte.cli.watch import watch
 from xerte.errors import RemadeWarning, XerteError, one_line
+from xerte.files import FULL
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Of click, which newer versions of typer bring along."""
@@ -49,9 +52,15 @@ class Commands(TyperGroup):
         except BrokenPipeError:
             raise
         except OSError as error:  # a place that cannot be read or written is the user's to choose anew
-            if error.filename is None:
+            if error.filename is None and error.errno not in FULL:
                 raise
-            typer.echo(one_line(f"xerte: {error.filename} cannot be used: {error.strerror}"), err=True)
+            place = "the output" if error.filename is None else error.filename
+            typer.echo(one_line(f"xerte: {place} cannot be used: {error.strerror}"), err=True)
+            raise typer.Exit(2) from None
+        except (MemoryError, RuntimeError, ImportError) as error:
+            if not _lacks_memory(error):
+                raise
+            typer.echo("xerte: there is too little memory for this: close other programs or ask for less", err=True)
             raise typer.Exit(2) from None
         except _UsageError as error:
             raise _short(error) from None
@@ -62,6 +71,12 @@ class Commands(TyperGroup):
             return super().make_context(*args, **options)
         except _UsageError as error:
             raise _short(error) from None
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether memory ran out; torch and the loader of shared libraries have no error of their own for it."""
+    words = ("can't allocate memory", "failed to map segment", "Cannot allocate memory")
+    return isinstance(error, MemoryError) or any(part in str(error) for part in words)
 
 
 def _say(message: Warning | str, *_: Any) -> None:
@@ -144,4 +159,31 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows few letters is no reason to stop
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    app()
+    guard()
+    try:
+        app()
+    except OSError as error:  # --help and --version: no command has begun
+        _output_is_full(error)
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            _output_is_full(error)
+
+
+def _output_is_full(error: OSError) -> None:
+    """One sentence, and exit code 2; a reader who went away is told nothing."""
+    if isinstance(error, BrokenPipeError):
+        _silence()
+        return
+    if error.errno not in FULL:
+        raise error
+    _silence()
+    with suppress(OSError):
+        sys.stderr.write(f"xerte: the output cannot be used: {error.strerror}\n")
+    raise SystemExit(2) from None
+
+
+def _silence() -> None:
+    """What nobody can take goes nowhere: else the interpreter would complain while it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
