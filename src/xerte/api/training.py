@@ -20,6 +20,7 @@ from xerte.experiment.saved import is_usable as is_usable
 from xerte.experiment.train import Epoch as Epoch
 from xerte.experiment.train import Estimate as Estimate
 from xerte.experiment.train import Progress as Progress
+from xerte.experiment.train import is_first as is_first
 
 _LIMIT = re.compile(r"(\d+(?:\.\d*)?)\s*(s|m|min|h|)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}

@@ -1,5 +1,6 @@
 """`xerte train`."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -58,6 +59,9 @@ def train(
     The same command goes on where it stopped; finished training is not repeated. The default model is compared with
     recurrence on valid, which answers in its place where it is better.
 
+    Many processes learn the same model together, under torchrun:
+    `python -m torch.distributed.run --standalone --nproc-per-node 4 --max-restarts 3 -m xerte train mine`.
+
     \b
     xerte train mine
     xerte train mine --limit 10m
@@ -69,8 +73,10 @@ def train(
     """
     from xerte import api
     from xerte.api import schemas
-    from xerte.api.training import is_usable, parse_setting, resolve, run_folder
+    from xerte.api.training import is_first, is_usable, parse_setting, resolve, run_folder
 
+    if not is_first():  # of many processes the first one speaks
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if trace is not None:
         refuse_to_overwrite(trace, [], force)
     data = api.load(dataset)
@@ -103,6 +109,8 @@ def train(
         best = f"{name} answers with the best epoch so far; " if is_usable(folder) else ""
         typer.echo(f"xerte: stopped; {best}the same command goes on from the last checkpoint", err=True)
         raise
+    if not is_first():
+        return
     finished = "unfinished" not in trained.metadata
     if not epochs and finished and not as_json:
         print_text(f"{folder} holds this training, finished before: remove it to train anew.")

@@ -36,6 +36,8 @@ from xerte.graph.stored import index_of
 from xerte.storage import lock
 from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Trainer
+from xerte.training.processes import Processes, own_device
+from xerte.training.processes import is_first as is_first
 from xerte.training.progress import Epoch as Epoch
 from xerte.training.progress import Estimate as Estimate
 from xerte.training.progress import Progress as Progress
@@ -89,13 +91,16 @@ def train(
         InputError: the device, the seed or the folder cannot be used.
         CheckpointError: the folder holds another training, or a damaged one.
     """
-    chosen = choose_device(device)
+    chosen = own_device(choose_device(device))
+    processes = Processes.joined(chosen)
     if not 0 <= seed < SEEDS:
         raise InputError(f"the seed is {seed}: choose a whole number from 0 to {SEEDS - 1}")
     if folder is not None:
         _make(folder)
     # One training at a time in a folder: a second one waits, and then finds it finished.
-    with nullcontext() if folder is None else lock(folder / ".lock"):
+    # Of many processes the first one holds the folder for all.
+    with lock(folder / ".lock") if folder is not None and processes.first else nullcontext():
+        processes.wait()
         _, build = learner(settings.learner)
         with torch.random.fork_rng(devices=[]):  # parameters are made on the CPU, then moved
             torch.manual_seed(seed)
@@ -116,16 +121,18 @@ def train(
             on_epoch,
             on_estimate,
             beside,
+            processes,
         )
         if folder is not None and is_model(folder):
             refuse_other(folder, kept_metadata(folder, dataset), trainer.metadata, trainer.defaults)
             module, metadata = load_model(folder, dataset)
-            remove_state(folder / CHECKPOINT)
+            if processes.first:
+                remove_state(folder / CHECKPOINT)
             kept = Recurrence.fit(dataset) if is_behind(metadata) else module.to(chosen)
             return Trained(module.to(chosen), kept, metadata, finished=True)
         floor = Floor.of(dataset, history) if compare else None
         trainer.beside |= {} if floor is None else {"floor": dict(floor.valid)}
-        with training_logs(folder if tensorboard else None, trainer):
+        with training_logs(folder if tensorboard and processes.first else None, trainer):
             epochs = trainer.run(until)
         if floor is not None and not epochs:
             floor = _judge_early(trainer)
@@ -136,11 +143,12 @@ def train(
             metadata["shares"] = mean_shares(kept, dataset, history)
         if trainer.finished and (found := calibrated(kept, dataset, history)) is not None:
             metadata[CALIBRATION] = found.to_json()
-        if trainer.finished and folder is not None:
+        if trainer.finished and folder is not None and processes.first:
             save_model(folder, module, dataset, metadata)
             remove_state(folder / CHECKPOINT)
         if not trainer.finished:
             metadata["unfinished"] = unfinished(trainer.place.epoch, settings.training.epochs)
+        processes.wait()
         return Trained(module.eval(), kept, metadata, trainer.finished)
 
 

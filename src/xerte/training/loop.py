@@ -20,6 +20,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.training import resume
 from xerte.training.batches import Batches
 from xerte.training.checkpoint import has_state, read_metadata, refuse_other
+from xerte.training.processes import ALONE, Processes
 from xerte.training.progress import Epoch, Estimate, Place, Progress
 from xerte.training.settings import TrainingSettings
 from xerte.training.step import TrainingStep
@@ -45,6 +46,7 @@ class Trainer:
         metadata: about the model, its lineage first, kept in every checkpoint and compared on resuming.
         beside: also kept in every checkpoint, not compared.
         on_progress, on_epoch, on_estimate: callbacks; the last is called once, after a few steps of the first epoch.
+        processes: those that train together; the first one writes and reports.
     """
 
     def __init__(
@@ -60,7 +62,9 @@ class Trainer:
         on_epoch: Callable[[Epoch], None] | None = None,
         on_estimate: Callable[[Estimate], None] | None = None,
         beside: dict[str, Any] | None = None,
+        processes: Processes = ALONE,
     ) -> None:
+        self.processes = processes
         self.model, self.dataset, self.history, self.settings, self.seed = model, dataset, history, settings, seed
         self.folder = folder
         made_of = {"training": settings.model_dump(mode="json"), "seed": seed}
@@ -68,11 +72,12 @@ class Trainer:
         kinds = {"training": settings, "settings": getattr(model, "settings", None)}
         self.defaults = {name: _defaults(type(kind)) for name, kind in kinds.items() if isinstance(kind, BaseModel)}
         self.beside = beside or {}
-        self.on_progress, self.on_epoch, self.on_estimate = on_progress, on_epoch, on_estimate
+        callbacks = (on_progress, on_epoch, on_estimate) if processes.first else (None, None, None)
+        self.on_progress, self.on_epoch, self.on_estimate = callbacks
         self._step_s: list[float] = []
         self.batches = Batches(dataset, settings.start, settings.batch_size, model.by_time, history.device)
         refuse_no_validation(dataset)
-        self.step = TrainingStep(model, history, self.batches, settings)
+        self.step = TrainingStep(model, history, self.batches, settings, processes)
         self.place = Place()
         self.best: dict[str, Tensor] = {}
 
@@ -124,7 +129,7 @@ class Trainer:
                 rate = (done - first) * size / (time.perf_counter() - started)
                 mean = float(loss_sum) / done
                 self.on_progress(Progress(place.epoch, self.settings.epochs, done, steps, mean, rate))
-            stop = until is not None and until()
+            stop = until is not None and self.processes.any(until(), self.history.device)
             if stop or done % self.settings.checkpoint_every == 0:
                 seconds = place.seconds + time.perf_counter() - started
                 self.place = replace(place, step=done, loss_sum=float(loss_sum), seconds=seconds)
@@ -138,7 +143,7 @@ class Trainer:
     def _finish_epoch(self, loss: float, seconds: float) -> None:
         """Judges the epoch on valid and remembers the weights if they are the best so far."""
         self._refuse_infinite(loss)
-        valid, valid_seconds = validate(self.model, self.dataset, self.history)
+        valid, valid_seconds = validate(self.model, self.dataset, self.history, processes=self.processes)
         epoch = Epoch(self.place.epoch, loss, valid, seconds, valid_seconds)
         self.place = Place(epochs=(*self.place.epochs, epoch))
         if self.place.best == epoch.number:
@@ -167,7 +172,7 @@ class Trainer:
             )
 
     def _save(self) -> None:
-        if self.folder is not None:
+        if self.folder is not None and self.processes.first:
             now = resume.Training(self.model, self.step.optimiser, self.best, self.place)
             resume.save(self.folder, now, {**self.beside, **self.metadata})
 

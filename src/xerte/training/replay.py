@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from xerte.forecaster import Loss, Queries
+from xerte.training.processes import ALONE, Processes
 
 
 class ReplayedStep:
@@ -21,6 +22,7 @@ class ReplayedStep:
         queries, answer: everything that may be asked; a batch is rows of it.
         size: questions in a batch.
         clip: the largest norm of the gradient.
+        processes: those that learn together; what they exchange is part of the recording.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class ReplayedStep:
         answer: Tensor,
         size: int,
         clip: float,
+        processes: Processes = ALONE,
     ) -> None:
         self._rows = torch.zeros(size, dtype=torch.int64, device=answer.device)
         self._seed = torch.zeros((), dtype=torch.int64, device=answer.device)
@@ -39,9 +42,7 @@ class ReplayedStep:
 
         def forward_and_backward() -> Tensor:
             optimiser.zero_grad(set_to_none=True)
-            value = loss(queries[self._rows], answer.index_select(0, self._rows), self._seed).mean
-            value.backward()  # type: ignore[no-untyped-call]
-            return value.detach()
+            return processes.backward(loss(queries[self._rows], answer.index_select(0, self._rows), self._seed), model)
 
         begin(optimiser)
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]

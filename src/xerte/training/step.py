@@ -12,6 +12,7 @@ from xerte.forecaster import Learner
 from xerte.graph.index import TemporalIndex
 from xerte.precision import products
 from xerte.training.batches import Batches
+from xerte.training.processes import ALONE, Processes
 from xerte.training.replay import ReplayedStep
 from xerte.training.settings import TrainingSettings
 
@@ -28,10 +29,19 @@ class TrainingStep:
         history: all facts; its device is where steps run.
         batches: what rows are rows of.
         settings: how to learn.
+        processes: those that learn together; each from its part of a batch.
     """
 
-    def __init__(self, model: Learner, history: TemporalIndex, batches: Batches, settings: TrainingSettings) -> None:
+    def __init__(
+        self,
+        model: Learner,
+        history: TemporalIndex,
+        batches: Batches,
+        settings: TrainingSettings,
+        processes: Processes = ALONE,
+    ) -> None:
         self.model, self.history, self.batches, self.settings = model, history, batches, settings
+        self.processes = processes
         kind = history.device.type
         self.optimiser = torch.optim.Adam(
             model.parameters(),
@@ -48,9 +58,10 @@ class TrainingStep:
 
     def __call__(self, rows: Tensor, seed: int) -> Tensor:
         """Learns from these rows; their mean loss, which the next call may overwrite."""
+        mine = self.processes.part(rows)
         if len(rows) == self.settings.batch_size and self._replayed is not None:
-            return self._replayed(rows, seed)
-        return self._flushed(partial(self._learn, rows, seed))
+            return self._replayed(mine, seed)
+        return self._flushed(partial(self._learn, mine, seed))
 
     def pretrain(self) -> None:
         """What the model learns before the first step."""
@@ -77,17 +88,21 @@ class TrainingStep:
     def _learn(self, rows: Tensor, seed: int) -> Tensor:
         """A step operation by operation."""
         self.optimiser.zero_grad(set_to_none=True)
-        loss = self.model.loss(self.history, self.batches.queries[rows], self.batches.answer[rows], seed).mean
-        loss.backward()  # type: ignore[no-untyped-call]
+        asked = self.batches.queries[rows], self.batches.answer[rows]
+        loss = self.model.loss(self.history, *asked, seed) if len(rows) else None
+        mean = self.processes.backward(loss, self.model)
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimiser.step()
-        return loss.detach()
+        return mean
 
     @cached_property
     def _replayed(self) -> ReplayedStep | None:
         """A whole batch's step as a CUDA graph; None where there can be none."""
         if self.history.device.type != "cuda" or not self.model.replayable or self.settings.falling:
             return None
-        asked = self.batches.queries, self.batches.answer, self.settings.batch_size, self.settings.clip
+        size, left = divmod(self.settings.batch_size, self.processes.size)
+        if left:  # parts of different sizes
+            return None
+        asked = self.batches.queries, self.batches.answer, size, self.settings.clip, self.processes
         with products(self.settings.precision, self.history.device):
             return ReplayedStep(self.model, self.optimiser, partial(self.model.fixed_loss, self.history), *asked)

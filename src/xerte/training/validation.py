@@ -1,10 +1,13 @@
 """How good weights are: the judge's verdict on valid."""
 
+import time
+
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
-from xerte.evaluation.evaluate import evaluate
-from xerte.forecaster import Forecaster, Learner
+from xerte.evaluation.evaluate import Judge, evaluate
+from xerte.forecaster import Forecaster, Learner, batch_size_for
 from xerte.graph.index import TemporalIndex
+from xerte.training.processes import ALONE, Processes
 from xerte.types import Split
 
 QUICK = 200
@@ -12,15 +15,24 @@ QUICK = 200
 
 
 def validate(
-    model: Forecaster, dataset: Dataset, history: TemporalIndex, every: int = 1
+    model: Forecaster, dataset: Dataset, history: TemporalIndex, every: int = 1, processes: Processes = ALONE
 ) -> tuple[dict[str, float], float]:
     """Time-aware MRR and Hits on valid (the first of every so many facts), and the seconds it took.
 
-    A learner is left as it forecasts, not training.
+    A learner is left as it forecasts, not training. Several processes judge every so many-th batch each, and all get
+    the verdict on all.
     """
-    verdict = evaluate(
-        model.eval() if isinstance(model, Learner) else model, dataset, Split.VALID, history, every=every
-    )
+    if isinstance(model, Learner):
+        model.eval()
+    if processes.size == 1:
+        verdict = evaluate(model, dataset, Split.VALID, history, every=every)
+    else:
+        started = time.perf_counter()
+        judge = Judge(model, dataset, Split.VALID, history, every=every)
+        size = batch_size_for(dataset, history.device)
+        rows = [slice(start, start + size) for start in range(0, len(judge), size)]
+        judged = processes.gathered([judge(part) for part in rows[processes.rank :: processes.size]])
+        verdict = judge.verdict(judged, time.perf_counter() - started)
     return {name: float(value) for name, value in verdict.metrics().to_json().items()}, verdict.seconds
 
 
