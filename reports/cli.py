@@ -248,3 +248,35 @@ def new_names(
         return
     for block in blocks(body):
         block.show() if isinstance(block, Table) else print_text(block)
+
+
+@app.command()
+def tables(
+    clones: Annotated[Path, typer.Argument(metavar="CLONES", help="A folder of clones, each called OWNER+NAME.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="These; all unless given.")] = None,
+    limit: Annotated[str | None, typer.Option(help="Of training the graph alone, for each table, like 2m.")] = None,
+    device: Device = "auto",
+    root: Root = ROOT,
+) -> None:
+    """Makes real tables from public repositories, trains on each, and keeps what was measured in results/tables/.
+
+    A table that has a record is not trained again: remove the record first.
+
+    \b
+    git clone --bare https://github.com/psf/requests clones/psf+requests
+    python -m reports tables clones commits --limit 2m
+    """
+    from reports.real_tables import make, run
+    from reports.real_tables_pages import FOLDER
+    from reports.table_sources import SOURCES
+
+    for name in names or list(SOURCES):
+        file = root / FOLDER / f"{name}.json"
+        if file.exists():
+            print_text(f"{name}: measured before")
+            continue
+        with busy(name):
+            found = run(name, make(name, clones), limit, device)
+        write_json(file, found)
+        mrr = {model: one["test"]["mrr"] for model, one in found["models"].items()}
+        print_text(f"{name}: test MRR " + ", ".join(f"{model} {value:.2f}" for model, value in mrr.items()))

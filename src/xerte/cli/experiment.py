@@ -155,7 +155,7 @@ def pack(
 ) -> None:
     """Writes a compact copy of a trained model, half precision but for the encoding of time, and says what it loses.
 
-    In a clone, a model in pretrained/ is known by its name: `--model NAME`, `Model.load("NAME")`.
+    A model in pretrained/ of a clone is known by its name: `--model NAME`, `Model.load("NAME")`.
 
     \b
     xerte experiment pack runs/icews14-xerte-paper-seed0 pretrained/icews14-paper

@@ -15,7 +15,7 @@ model = typer.Typer(no_args_is_help=True, help="Models: list them, sign and veri
 
 @model.command("list")
 def list_models(as_json: AsJson = False) -> None:
-    """Lists the models trained here, those of a clone, and those that need no training; newest first.
+    """Lists the models trained here, those that came with the package, and those that need no training; newest first.
 
     Scores are time-aware MRRs in percent: on valid at the end of training, on test where that was measured.
 

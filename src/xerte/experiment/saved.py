@@ -26,8 +26,9 @@ from xerte.training.progress import Place
 
 SEEDS = 1 << 32
 """Seeds are whole numbers from 0 up to here."""
-PRETRAINED = Path(__file__).parents[3] / "pretrained"
-"""Compact models that come with a clone of the project; not part of an installed package."""
+_INSTALLED = Path(__file__).parents[1] / "pretrained"
+PRETRAINED = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[3] / "pretrained"
+"""Compact models that come with the package: inside it where it is installed, beside its source in a clone."""
 CHECKPOINT = "checkpoint"
 """The folder, inside a model's, of a training under way."""
 _PRECISE = ("frequency", "phase")
@@ -170,13 +171,13 @@ def fits(folder: Path, dataset: Dataset) -> bool:
 
 
 def find_model(name: str | Path) -> Path | None:
-    """The folder of a saved model: the folder itself, or one of that name among the models at home or in a clone."""
+    """The folder of a saved model: the folder itself, or one of that name at home or among those of the package."""
     places = (Path(name), home_folder() / name, *(shelf / name for shelf in _shelves()))
     return next((place for place in places if is_usable(place)), None)
 
 
 def saved_names() -> list[str]:
-    """The names by which `find_model` knows models at home and in a clone."""
+    """The names by which `find_model` knows models at home and of the package."""
     return sorted({folder.name for shelf in _shelves() for folder in models_in(shelf)})
 
 

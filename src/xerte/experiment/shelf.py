@@ -1,4 +1,4 @@
-"""The models that are there: trained ones under $XERTE_HOME and in a clone, and those that need no training."""
+"""The models that are there: trained ones under $XERTE_HOME and of the package, and those that need no training."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ class TrainedModel:
 
 
 def trained_models(dataset: str | None = None) -> list[TrainedModel]:
-    """The trained models, newest first, those that come with a clone last; of one dataset where it is named.
+    """The trained models, newest first, those that come with the package last; of one dataset where it is named.
 
     A folder whose model is damaged is left out: opening it by its name says what is wrong.
     """
