@@ -12,21 +12,26 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import torch
+
 from fuzz.judge import Record, WrongError, judge
 from fuzz.mutate import SPICE
 from xerte.api import datasets, live, signing
 from xerte.api.imports import import_events
 from xerte.api.model import Model
-from xerte.api.training import train
 from xerte.app.access import Scope, add_token, read_tokens, tokens_file
 from xerte.data.dataset import Dataset
+from xerte.data.frame import Frame
+from xerte.data.lineage import Lineage
 from xerte.errors import RemadeWarning
+from xerte.experiment.saved import save_model
+from xerte.model import XERTE
 from xerte.rates import stored as rates
 from xerte.rates.counts import Counts
 from xerte.rates.fitting import fit
 from xerte.rates.model import RateModel
+from xerte.settings import ModelSettings
 
-SETTINGS: dict[str, Any] = {"dims": [4, 4], "static_dim": 4, "time_dim": 4, "steps": 2, "epochs": 1, "start": 0}
 NAMES = ["Ada", "Ben", "Cem", "Dora Lund"]
 QUESTIONS = [("Ada", "visits", "2022-03-01"), ("Ben", "helps", "2022-03-01"), ("Cem", "visits", "2022-02-10")]
 Reading = Callable[[Path], object]
@@ -34,15 +39,15 @@ Reading = Callable[[Path], object]
 
 def run(record: Record, rng: random.Random, folder: Path) -> None:
     """One damage."""
-    place, stored = folder / "home", _stored()
-    shutil.copytree(stored.home, place)
+    place, kept = folder / "home", stored()
+    shutil.copytree(kept.home, place)
     os.environ["XERTE_HOME"] = str(place)
     kind = rng.choice(list(_READINGS))
     files = sorted(path for path in place.rglob("*") if path.is_file() and _kind(path.relative_to(place)) == kind)
     path = rng.choice(files)
     said = f"{path.relative_to(place)}: {_damage(rng, path, files)}"
     try:
-        judge(record, said, lambda: _unchanged(record, kind, place, stored.answers[kind]))
+        judge(record, said, lambda: _unchanged(record, kind, place, kept.answers[kind]))
     finally:
         _writable(place)
         shutil.rmtree(place)
@@ -62,7 +67,8 @@ def _unchanged(record: Record, kind: str, place: Path, expected: object) -> None
 # What is read of each kind of state, and must be as it was
 
 
-def _facts(dataset: Dataset) -> object:
+def facts_of(dataset: Dataset) -> object:
+    """Everything a dataset says."""
     columns = [column.tolist() for column in dataset.facts[:].columns()]
     extras = {name: [column[row] for row in range(len(dataset.facts))] for name, column in dataset.extras.items()}
     names = [list(dataset.entities), list(dataset.relations), dict(dataset.entities.aliases)]
@@ -74,7 +80,7 @@ def _dataset(place: Path, name: str = "mine") -> object:
     dataset = datasets.load(folder)
     answers = [forecast.to_json() for forecast in Model.load("recurrence", dataset).forecast_many(QUESTIONS)]
     datasets.check(str(folder))
-    return [_facts(dataset), answers]
+    return [facts_of(dataset), answers]
 
 
 def _grown(place: Path) -> object:
@@ -190,11 +196,20 @@ def _writable(place: Path) -> None:
 # Preparation
 
 
-class _Stored:
+def _save_model(folder: Path, dataset: Dataset) -> None:
+    torch.manual_seed(0)
+    model = XERTE(
+        ModelSettings(dims=(4, 4), static_dim=4, time_dim=4, steps=2), dataset.num_entities, dataset.num_relations
+    )
+    model.frame, model.lineage = Frame.of(dataset), Lineage.of(dataset)
+    save_model(folder, model, dataset)
+
+
+class Stored:
     """A home with one of everything, and what is read of it."""
 
     def __init__(self, folder: Path) -> None:
-        self.home = folder / "home"
+        self.folder, self.home = folder, folder / "home"
         os.environ["XERTE_HOME"] = str(self.home)
         rng = random.Random(1)  # noqa: S311
         table = folder / "events.csv"
@@ -207,7 +222,7 @@ class _Stored:
         table.write_text("\n".join(["subject,relation,object,time,note", *rows]), "utf-8")
         import_events(table, "mine", keep=["note"])
         import_events(table, "grown", keep=["note"])
-        train("mine", preset="world", device="cpu", folder=self.home / "runs" / "model", **SETTINGS)
+        _save_model(self.home / "runs" / "model", datasets.load("mine"))
         one = {"subject": "Ada", "relation": "visits", "object": "Ben", "time": "2022-03-01", "note": "n"}
         more = [one | {"id": str(number)} for number in range(20)]
         live.append_events("grown", more[:10])
@@ -221,10 +236,11 @@ class _Stored:
         self.answers = {kind: reading(folder / "read") for kind, reading in _READINGS.items()}
 
 
-_CURRENT: list[_Stored] = []
+_CURRENT: list[Stored] = []
 
 
-def _stored() -> _Stored:
+def stored() -> Stored:
+    """What `prepared` made."""
     return _CURRENT[-1]
 
 
@@ -239,7 +255,7 @@ def prepared() -> Iterator[None]:
         return fitted[dataset.name]
 
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, mock.patch.object(rates, "fit", fit_once):
-        _CURRENT.append(_Stored(Path(folder)))
+        _CURRENT.append(Stored(Path(folder)))
         try:
             yield
         finally:

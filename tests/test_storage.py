@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from xerte.storage import (
     lock,
     read_small,
     recover,
+    scratch_folder,
     sweep,
     write_new,
 )
@@ -114,6 +116,37 @@ def test_the_lock_and_not_the_age_tells_what_may_be_swept(tmp_path: Path) -> Non
     part.touch()
     sweep(tmp_path)
     assert list(tmp_path.iterdir()) == [], "its writer is dead, however young it looks"
+
+
+SCRATCH = """
+import time
+from xerte.storage import scratch_folder
+with scratch_folder() as folder:
+    (folder / "rows.csv").write_text("the user's")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_rows_in_a_temporary_folder_do_not_outlive_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / ".other.new-0123456789abcdef").mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", SCRATCH]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as writer:
+        assert writer.stdout is not None
+        left = Path(writer.stdout.readline().strip())
+        assert left.stat().st_mode & 0o077 == 0
+        with scratch_folder():
+            assert (left / "rows.csv").exists(), "its process lives"
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+    assert (left / "rows.csv").exists()
+    with scratch_folder():
+        assert not left.exists()
+    assert [path.name for path in tmp_path.iterdir()] == [".other.new-0123456789abcdef"], "not ours: it stays"
 
 
 def test_sweeping_leaves_what_is_not_ours(tmp_path: Path) -> None:

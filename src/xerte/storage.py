@@ -27,6 +27,7 @@ MANIFEST = "manifest.json"
 _LEFTOVER = re.compile(r"(?P<place>\..*\.(?:new|part)-[0-9a-f]{16})(?:\.lock)?", re.DOTALL)
 _ASIDE = re.compile(r"\.(?P<name>.*)\.previous-[0-9a-f]{16}", re.DOTALL)
 _BLOCK = 1 << 20
+_SCRATCH = "xerte-scratch"
 
 
 def _nothing(operation: Operation, path: Path) -> None:
@@ -159,15 +160,38 @@ def _temporary(target: Path, role: Literal["new", "part"]) -> Iterator[Path]:
             remove(place)
 
 
-def sweep(folder: Path) -> None:
-    """Removes what killed writers left in a folder; what a living one writes is locked and stays."""
+def sweep(folder: Path, of: str = "") -> None:
+    """Removes what killed writers left in a folder; what a living one writes is locked and stays.
+
+    Args:
+        folder: where to look.
+        of: only what was to become a file or folder of this name; all unless given.
+    """
+    names: list[str] = []
     with suppress(OSError):
-        for name in os.listdir(folder):  # noqa: PTH208  # the listing is complete before anything is removed
-            leftover = _LEFTOVER.fullmatch(name)
-            if leftover is not None:
-                place = folder / leftover["place"]
-                with suppress(TimeoutError), lock(_lock_of(place), timeout=0):
-                    remove(place)
+        names = os.listdir(folder)  # noqa: PTH208  # complete before anything is removed
+    for name in names:
+        leftover = _LEFTOVER.fullmatch(name)
+        if leftover is not None and name.startswith(f".{of}"):
+            place = folder / leftover["place"]
+            with suppress(OSError), lock(_lock_of(place), timeout=0):  # held: a TimeoutError, which is an OSError
+                remove(place)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A temporary folder for rows of the user's, which nobody else may read.
+
+    Where its process was killed, the next one that needs such a folder removes it.
+
+    Raises:
+        OSError: there is no place for temporary files.
+    """
+    parent = Path(tempfile.gettempdir())
+    sweep(parent, of=_SCRATCH)
+    with _temporary(parent / _SCRATCH, "new") as folder:
+        folder.mkdir(mode=0o700)
+        yield folder
 
 
 # Atomic writes

@@ -7,7 +7,9 @@ from fuzz.judge import Record, WrongError, judge
 from xerte.errors import InputError
 
 
-@pytest.mark.parametrize(("target", "inputs"), [("imports", 120), ("questions", 400), ("commands", 60)])
+@pytest.mark.parametrize(
+    ("target", "inputs"), [("imports", 120), ("questions", 400), ("commands", 60), ("state", 60), ("faults", 40)]
+)
 def test_nothing_but_results_and_sentences(target: str, inputs: int) -> None:
     record = fuzz(target, seed=20, seconds=120, most=inputs)
     assert record.inputs == inputs

@@ -19,7 +19,7 @@ from xerte.data.opening import Input, paths_of
 from xerte.data.pairs import Pairs, read_pairs
 from xerte.data.splits import Finding, split_by_date, split_by_fraction
 from xerte.data.words import counted
-from xerte.errors import InputError
+from xerte.errors import InputError, XerteError, one_line
 
 if TYPE_CHECKING:
     from xerte.data.events import ReadReport
@@ -158,8 +158,13 @@ def _still_alike(findings: Sequence[Finding], merged: Dataset) -> list[Finding]:
 def _kept(dataset: Dataset, report: "ReadReport | None", more: Sequence[Finding], may_replace: bool) -> Imported:
     folder = catalog.add(dataset, replace=may_replace)
     dataset = store.open_dataset(folder)
-    make_index(dataset)
     found = [*(report.findings if report else ()), *more, *findings(dataset)]
+    try:
+        make_index(dataset)
+    except (XerteError, OSError, ImportError, MemoryError, RuntimeError) as error:
+        # The dataset is whole, and whoever needs the index makes it.
+        text = f"the index could not be made now ({one_line(str(error), 100)}): it is when it is needed"
+        found.append(Finding("no index", 1, text))
     return Imported(dataset, folder, report.time if report else "time as whole number", report, found)
 
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import sys
 import warnings
 from contextlib import suppress
@@ -160,6 +161,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     guard()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is temporary is removed first
     try:
         app()
     except OSError as error:  # --help and --version: no command has begun

@@ -1,7 +1,6 @@
 """A dataset as one file, written while others append, and made a dataset again."""
 
 import tarfile
-import tempfile
 from pathlib import Path
 
 from xerte.data import store
@@ -10,7 +9,7 @@ from xerte.data.folder import file_sha256, replace_manifest
 from xerte.data.live import is_live
 from xerte.errors import DatasetError, InputError
 from xerte.files import replacing
-from xerte.storage import MANIFEST, atomic_folder, fsync
+from xerte.storage import MANIFEST, atomic_folder, fsync, scratch_folder
 
 _SUM = f"{FILE}.sha256"
 
@@ -30,20 +29,20 @@ def backup(folder: Path, file: Path) -> None:
         try:
             with (
                 replacing(file) as part,
-                tempfile.TemporaryDirectory(prefix="xerte-") as scratch,
+                scratch_folder() as scratch,
                 tarfile.open(part, "w") as archive,
             ):
-                replace_manifest(Path(scratch), body)
-                archive.add(Path(scratch) / MANIFEST, MANIFEST)
+                replace_manifest(scratch, body)
+                archive.add(scratch / MANIFEST, MANIFEST)
                 for name in body["files"]:
                     archive.add(columns / name, f"columns/{name}")
                 if is_live(folder):
-                    copy = Path(scratch) / FILE
+                    copy = scratch / FILE
                     log = EventStore(folder)
                     log.copy_to(copy)
                     log.close()
                     archive.add(copy, FILE)
-                    sums = Path(scratch) / _SUM
+                    sums = scratch / _SUM
                     sums.write_text(file_sha256(copy))
                     archive.add(sums, _SUM)
             return

@@ -2,9 +2,8 @@
 
 # ruff: noqa: S608 - what is put into SQL is our own or quoted by quoted, identifier and path_text
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from xerte import storage
 from xerte.data.facts import Ids
 from xerte.data.limits import LONGEST_LINE
 from xerte.data.records import sieve
@@ -72,17 +72,17 @@ class Coded:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A temporary folder.
+    """A temporary folder, gone at the end; one whose process was killed, with the next.
 
     Raises:
         InputError: there is no place for temporary files.
     """
-    try:
-        made = tempfile.TemporaryDirectory(prefix="xerte-")
-    except OSError as error:
-        raise InputError(f"no temporary folder can be made: {error.strerror or error}; set TMPDIR") from None
-    with made as folder:
-        yield Path(folder)
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(storage.scratch_folder())
+        except OSError as error:
+            raise InputError(f"no temporary folder can be made: {error.strerror or error}; set TMPDIR") from None
+        yield folder
 
 
 @contextmanager

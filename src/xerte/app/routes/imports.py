@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -16,6 +15,7 @@ from xerte.api.preview import preview as look
 from xerte.app.access import Scope
 from xerte.app.errors import RefusedError
 from xerte.app.requests import PREFIX, allow, answer, content_type
+from xerte.data.reading import scratch_folder
 
 router = APIRouter(prefix=f"{PREFIX}/imports", tags=["data"])
 Result = TypeVar("Result")
@@ -97,8 +97,8 @@ async def _with_file(request: Request, work: Callable[[Path], Result]) -> Result
     content = await request.body()
 
     def with_file() -> Result:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / f"events{TYPES[kind]}"
+        with scratch_folder() as folder:
+            file = folder / f"events{TYPES[kind]}"
             file.write_bytes(content)
             return work(file)
 

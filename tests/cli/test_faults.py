@@ -1,0 +1,83 @@
+"""What the system refuses is one sentence and an exit code: a full output, little memory, no temporary folder."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full and ulimit are Linux's")
+
+XERTE = f"{sys.executable} -m xerte"
+ROWS = "subject,relation,object,time\n" + "".join(f"a,r,b{day},2024-01-{day:02}\n" for day in range(1, 29))
+
+
+def run(command: str, home: Path, **environment: str) -> tuple[int, list[str]]:
+    """The exit code, and the lines of stderr."""
+    place = os.environ | {"XERTE_HOME": str(home), **environment}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=place, cwd=home, check=False)
+    return done.returncode, done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("words", ["--help", "data list --json"])
+def test_a_full_output(tmp_path: Path, words: str) -> None:
+    assert run(f"{XERTE} {words} > /dev/full", tmp_path) == (
+        2,
+        ["xerte: the output cannot be used: No space left on device"],
+    )
+    code, _ = run(f"{XERTE} {words} > /dev/full 2> /dev/full", tmp_path)
+    assert code in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "library"),
+    [("forecast world Velavrin visits 2022-10-20", "torch"), ("data import e.csv --name mine", "duckdb")],
+)
+def test_too_little_memory_to_load_a_library(tmp_path: Path, words: str, library: str) -> None:
+    (tmp_path / "e.csv").write_text(ROWS)
+    for megabytes in (300, 400):
+        code, said = run(f"ulimit -v {megabytes << 10}; {XERTE} {words}", tmp_path)
+        assert (code, len(said)) == (2, 1)
+        assert said[0].startswith(f"xerte: {library} does not fit in the {megabytes} MB of memory")
+
+
+def test_an_import_without_memory_for_its_index_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(ROWS)
+    code, said = run(f"ulimit -v {900 << 10}; {XERTE} data import e.csv --name mine", tmp_path)
+    assert (code, said) == (0, [])
+    code, said = run(f"{XERTE} data check mine", tmp_path)
+    assert (code, said) == (0, [])
+
+
+def test_rejects_that_do_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(ROWS + "a,r,b,soon\n" * 5000)
+    code, said = run(f"ulimit -f 8; {XERTE} data import e.csv --name mine --bad-rows skip", tmp_path)
+    assert code == 2
+    assert said == [f"xerte: {tmp_path}/e.csv.rejects.csv cannot be written: File too large"] or len(said) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv"]
+
+
+def test_a_polite_end_leaves_no_rows_behind(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    place = os.environ | {"XERTE_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "tmp")}
+    code = """
+import sys, threading, time
+sys.argv = ["xerte", "data", "import", "e.csv", "--name", "mine"]
+from xerte.data import events
+def slow(*_, **__):
+    print("reading", flush=True)
+    time.sleep(60)
+events.load = slow
+import xerte.cli
+xerte.cli.main()
+"""
+    (tmp_path / "e.csv").write_text(ROWS)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=place, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert any((tmp_path / "tmp").iterdir())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 128 + signal.SIGTERM
+    assert list((tmp_path / "tmp").iterdir()) == []
