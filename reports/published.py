@@ -121,7 +121,7 @@ def read_published(file: Path) -> Published:
         one = Published(**vars(base), published=rows[0], published_seen_raw=rows[1])
         return Published(**vars(one) | {"misses": _misses(one, body.get("misses", ()))})
     except (ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{file} is no experiment: {error}") from None
+        raise InputError(f"{file} is not an experiment: {error}") from None
 
 
 def values(metrics: Mapping[str, Any]) -> Values:

@@ -5,7 +5,7 @@ XerteError
 │   ├── BadRowError       a row of an events file, with file, line, column and value
 │   └── UnknownNameError  a name nobody has seen, with the closest names there are
 ├── DatasetError        a dataset on disk that is missing, half-written or tampered with
-├── DownloadError       a transfer that broke off or brought the wrong bytes
+├── DownloadError       a transfer that broke off or sent the wrong bytes
 └── CheckpointError     a model on disk that is damaged, hostile or made for other data
 
 An error is (code, message, hint). Programs read the code, people the message and the hint. Nothing here or below the
@@ -25,7 +25,7 @@ _UNSAFE = re.compile(
 )
 _MOST = 2000
 _LONGEST = 100
-"""A name in a message is cut after so many letters."""
+"""A name in a message is cut after this many letters."""
 
 
 class XerteError(Exception):
@@ -124,7 +124,7 @@ def escaped(text: str) -> str:
 
 
 def one_line(text: str, most: int = LONGEST_MESSAGE) -> str:
-    """A text on one line of at most so many letters, safe where it is read; of a longer one the middle is left out."""
+    """A text on one line of at most this many letters, safe where it is read; a longer one loses its middle."""
     return _cut(escaped(text.replace("\n", " ").replace("\t", " ")), most)
 
 

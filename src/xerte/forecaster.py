@@ -61,7 +61,7 @@ class Queries:
         time: Int[Tensor, "Q"],
         known_before: Int[Tensor, "Q"] | None = None,
     ) -> "Queries":
-        """Questions about one time each; unless told otherwise, everything before that time is known."""
+        """Questions about one time each; by default, everything before that time is known."""
         return Queries(subject, relation, time if known_before is None else known_before, time, time + 1)
 
     @staticmethod
@@ -143,7 +143,7 @@ class Scores:
     def ranking(
         scores: Float[Tensor, "Q E"], reached: Bool[Tensor, "Q E"] | None = None, name: str = "score"
     ) -> "Scores":
-        """Scores of a model that has no evidence to show; unless told otherwise, every candidate is reached."""
+        """Scores of a model that has no evidence to show; by default, every candidate is reached."""
         reached = torch.ones_like(scores, dtype=torch.bool) if reached is None else reached
         return Scores((Part(name, scores),), reached, meaning=Meaning.RANK)
 

@@ -32,7 +32,7 @@ def products(precision: Precision, device: torch.device) -> Iterator[None]:
         InputError: the device does not know the precision.
     """
     if precision is Precision.TF32 and device.type != "cuda":
-        raise InputError(f"tf32 is known to GPUs alone, not to {device.type}: choose float32 or bf16")
+        raise InputError(f"tf32 needs a GPU, and this device is {device.type}: choose float32 or bf16")
     switches = _switches(device)
     before = [switch.fp32_precision for switch in switches]
     # Casts are not remembered: a recorded step must make them anew, from the weights as they then are.

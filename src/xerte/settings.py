@@ -65,12 +65,12 @@ class ModelSettings(BaseModel):
     same_relation: int = Field(
         default=0,
         ge=0,
-        description="so many latest edges of the query's own relation offered beside the N; 0 in the paper",
+        description="how many latest edges of the query's own relation are offered beside the N; 0 in the paper",
     )
     related: tuple[tuple[int, ...], ...] = Field(
         default=(),
         description="for every relation of a query, others whose latest edges are offered as well; given a number, "
-        "training finds so many in its facts; none in the paper",
+        "training picks that many from its facts; none in the paper",
     )
     aggregation: Aggregation = Aggregation.SUM
     update: Update = Update.REVERSE

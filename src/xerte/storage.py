@@ -125,7 +125,7 @@ def lock(path: Path, timeout: float = -1) -> Iterator[None]:
     who waited on the removed file notices and tries anew.
 
     Raises:
-        TimeoutError: it was still held after so many seconds; -1 waits for ever.
+        TimeoutError: it was still held after this many seconds; -1 waits for ever.
     """
     from filelock import FileLock  # seldom needed, and not free
 

@@ -204,7 +204,7 @@ def test_a_packed_model_is_half_as_large_and_known_by_its_name(
     ]
     assert rows[1][5:] == [f"{told['packed']['hits@10']:.3f}", f"{told['bytes'] / 1e6:.1f} |"]
     assert pretrained_pages.table(here / "nowhere") == ["There are none yet."]
-    assert mistake("pack", "nobody", "x") == "nobody is no folder of a saved model"
+    assert mistake("pack", "nobody", "x") == "nobody is not the folder of a saved model"
     assert "is the model itself" in mistake("pack", trained, trained)
 
 

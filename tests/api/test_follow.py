@@ -147,7 +147,7 @@ def test_a_table_of_postgresql_is_followed_in_the_order_of_commits(mine: str, ad
         assert len(look()) == 33
     with pytest.raises(InputError, match="the table nothing cannot be followed"):
         follow(mine, PostgresTable(address, "nothing"), once=True)
-    with pytest.raises(InputError, match="is no name of a table"):
+    with pytest.raises(InputError, match="is not the name of a table"):
         PostgresTable(address, "events; DROP TABLE events")
     with pytest.raises(InputError, match="PostgreSQL cannot be reached"):
         PostgresTable("postgresql:///x?host=/nowhere", "events")

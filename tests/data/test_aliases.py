@@ -45,7 +45,7 @@ def test_one_alias_of_several_is_undone(dataset: Dataset) -> None:
     back = unmerge(merge(merge(dataset, {"Persia": "Iran"}), {"IRAN": "Iran"}), ["IRAN"])
     assert names(back) == [("IRAN", "Oman"), ("Iran", "Oman"), ("Oman", "Iran"), ("Iran", "IRAN")]
     assert dict(back.entities.aliases) == {"Persia": "Iran"}
-    with pytest.raises(InputError, match="'IRAN' is no alias in mine: there are Persia"):
+    with pytest.raises(InputError, match="'IRAN' is not an alias in mine: there are Persia"):
         unmerge(back, ["IRAN"])
 
 

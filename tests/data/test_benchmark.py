@@ -54,7 +54,7 @@ def test_reads_ids_names_and_time_order(folder: Path) -> None:
         ("valid.txt", "\n0\t0\t0\t0\t7\n0\t0\t0\t0\t1\n", 3, "fifth", "1", "not constant"),
         ("entity2id.txt", "a\t0\nb 1\n", 2, "id", "b 1", "a name, a tab"),
         ("entity2id.txt", "a\t0\nb\tc\t1\n", 2, "id", "c", "not a whole number"),
-        ("entity2id.txt", "a\t0\nb\t" + "9" * 5000 + "\n", 2, "id", "9" * 200, "more than 32 bits"),
+        ("entity2id.txt", "a\t0\nb\t" + "9" * 5000 + "\n", 2, "id", "9" * 200, "more than fits in 32 bits"),
         ("entity2id.txt", "a\t0\nb\tone\n", 2, "id", "one", "not a whole number"),
         ("entity2id.txt", "a\t0\nb\t0\n", 2, "id", "0", "listed twice"),
         ("entity2id.txt", "a\t0\na\t1\n", 2, "name", "a", "listed twice"),

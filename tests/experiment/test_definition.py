@@ -32,7 +32,7 @@ def test_what_a_file_says(tmp_path: Path) -> None:
 )
 def test_what_is_no_experiment_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "x.toml").write_text(text)
-    with pytest.raises(InputError, match=rf"x\.toml is no experiment: .*{problem}"):
+    with pytest.raises(InputError, match=rf"x\.toml is not an experiment: .*{problem}"):
         read_experiment(tmp_path / "x.toml")
 
 

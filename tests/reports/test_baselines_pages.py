@@ -126,5 +126,5 @@ def test_where_there_are_no_experiments_one_sentence_says_so(tmp_path: Path) -> 
     )
     (tmp_path / "experiments" / "yago").mkdir(parents=True)
     (tmp_path / "experiments" / "yago" / "x.toml").write_text("dataset = 5")
-    with pytest.raises(InputError, match=r"x\.toml is no experiment: 'model'"):
+    with pytest.raises(InputError, match=r"x\.toml is not an experiment: 'model'"):
         experiments(tmp_path)

@@ -187,5 +187,5 @@ MISS += '"hits@10" = 4\n[[misses]]\nseeds = [0]\nfilters = ["time-aware"]\nmetri
 )
 def test_what_is_no_experiment_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "x.toml").write_text(text)
-    with pytest.raises(InputError, match=rf"x\.toml is no experiment: .*{problem}"):
+    with pytest.raises(InputError, match=rf"x\.toml is not an experiment: .*{problem}"):
         read_published(tmp_path / "x.toml")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xerte.api.explainer import Case
 
 POOL = 12
-"""Sets of up to three facts are looked for among so many of the heaviest: all that can be asked within seconds."""
+"""Sets of up to three facts are looked for among this many of the heaviest: all that can be asked within seconds."""
 EXACT = 3
 MOST_ASKED = 300
 """So many forecasts are made to look for a change."""

@@ -201,7 +201,9 @@ class Client:
             try:
                 raise ServerError(response.status_code, schemas.Error.model_validate_json(response.content))
             except ValidationError:
-                raise InputError(f"{self._http.base_url} answered {response.status_code}, and is no xerte") from None
+                raise InputError(
+                    f"{self._http.base_url} answered {response.status_code}, and is not a xerte server"
+                ) from None
         return TypeAdapter(kind).validate_json(response.content)
 
 

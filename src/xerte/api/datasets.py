@@ -117,7 +117,7 @@ def history(
         dataset: where to look.
         entity: its name.
         before: only events before this date.
-        limit: at most so many events.
+        limit: at most this many events.
         start: how many of the newest to leave out.
 
     Returns:

@@ -15,11 +15,11 @@ def parse_duration(text: str | int, calendar: Calendar) -> int:
     """The ticks of a length of time; where ticks are finer than months, a month is 30 days and a year 365.
 
     Raises:
-        InputError: it is no length of time, none of this calendar, or nothing at all.
+        InputError: it is not a length of time, none of this calendar, or nothing at all.
     """
     match = _FORM.fullmatch(str(text).casefold())
     if match is None:
-        raise InputError(f"{text!r} is no length of time", hint=f"write it like {_example(calendar)}")
+        raise InputError(f"{text!r} is not a length of time", hint=f"write it like {_example(calendar)}")
     number, unit = int(match[1]), match[2]
     if unit is None:
         ticks, whole = number * calendar.ticks_per_unit, True
@@ -33,11 +33,11 @@ def parse_duration(text: str | int, calendar: Calendar) -> int:
         whole = not rest
     if not whole:
         raise InputError(
-            f"{text!r} is no whole number of this dataset's {calendar.tick}s",
+            f"{text!r} is not a whole number of this dataset's {calendar.tick}s",
             hint=f"write it like {_example(calendar)}",
         )
     if not 0 < ticks < 1 << 31:
-        raise InputError(f"{text!r} is no interval to ask about", hint=f"write it like {_example(calendar)}")
+        raise InputError(f"{text!r} is not an interval to ask about", hint=f"write it like {_example(calendar)}")
     return ticks
 
 

@@ -280,5 +280,7 @@ class Lines:
         found = list(rows.json_lines([line], "standard input", self._number))
         for where, row in found:
             if row.get("id") in (None, ""):
-                raise InputError(f"{where}: no id is given, so it could not be told from one that is sent again")
+                raise InputError(
+                    f"{where}: no id is given, so it could not be distinguished from one that is sent again"
+                )
         return found

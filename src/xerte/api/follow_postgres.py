@@ -37,7 +37,7 @@ class PostgresTable:
                 "reading PostgreSQL needs the package psycopg", hint="pip install 'xerte[postgres]'"
             ) from None
         if not _NAME.fullmatch(table):
-            raise InputError(f"{table!r} is no name of a table")
+            raise InputError(f"{table!r} is not the name of a table")
         self._psycopg, self._address, self._table, self._columns = psycopg, address, table, columns or {}
         with self._connected() as connection:
             where = connection.execute("SELECT current_database(), inet_server_addr()::text, inet_server_port()")

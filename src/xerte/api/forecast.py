@@ -101,7 +101,7 @@ def written(time: object) -> str:
 
 
 def has_words(row: object, *counts: int) -> bool:
-    """Whether this is a row of so many words."""
+    """Whether this is a row of this many words."""
     return isinstance(row, (tuple, list)) and len(row) in counts
 
 
@@ -224,7 +224,7 @@ class Forecast:
         return self.explainer.explain(self, answer, most, *files)
 
     def first(self, top: int) -> "Forecast":
-        """The same with at most so many answers."""
+        """The same with at most this many answers."""
         return replace(self, answers=self.answers[:top])
 
     def to_body(self) -> "schemas.Forecast":

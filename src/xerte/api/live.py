@@ -70,7 +70,7 @@ def append_events(name: str, events: Iterable[Any], *, future: bool = False) -> 
 
 
 def batches(events: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
-    """The events in groups of so many."""
+    """The events in groups of this many."""
     stream = iter(events)
     while batch := list(islice(stream, size)):
         yield batch

@@ -66,7 +66,7 @@ def pack(
     """
     folder = find_model(name)
     if folder is None:
-        raise InputError(f"{name} is no folder of a saved model")
+        raise InputError(f"{name} is not the folder of a saved model")
     if folder.resolve() == to.resolve():
         raise InputError(f"{to} is the model itself: name another folder for its compact copy")
     whole = Model.load(folder, device=device)
@@ -96,7 +96,7 @@ def slice_metrics(model: Model, facts: int = SLICE) -> dict[str, float]:
 
 
 def first_of_test(dataset: Dataset, facts: int) -> Dataset:
-    """The dataset as it was after the first so many facts of test."""
+    """The dataset as it was after the first facts of test."""
     train, valid, test = dataset.sizes
     kept = min(facts, test)
     return replace(dataset, facts=dataset.facts[: train + valid + kept], sizes=(train, valid, kept), extras={})

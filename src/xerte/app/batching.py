@@ -19,7 +19,7 @@ from xerte.api.model import Model
 
 Result = TypeVar("Result")
 _SMALL = 100
-"""Questions for at most so many answers share a batch: the longest list is made for all of them."""
+"""Questions for at most this many answers share a batch: the longest list is made for all of them."""
 
 _PATIENCE_S = 0.03
 _LOOK_S = 0.001

@@ -21,9 +21,9 @@ def ask(
     relation: Annotated[str, typer.Argument(help="What is done; ? asks, * is any.", autocompletion=complete_relations)],
     object: Annotated[str, typer.Argument(help="To whom; ? asks, * is any.", autocompletion=complete_entities)],
     at: Annotated[str | None, typer.Option(help="Does it happen at this time?")] = None,
-    within: Annotated[str | None, typer.Option(help="Does it happen within so long: 30d, 2w, 3y?")] = None,
+    within: Annotated[str | None, typer.Option(help="Does it happen within this long: 30d, 2w, 3y?")] = None,
     when: Annotated[bool, typer.Option("--when", help="When does it happen next?")] = False,
-    how_often: Annotated[str | None, typer.Option(help="How often does it happen within so long?")] = None,
+    how_often: Annotated[str | None, typer.Option(help="How often does it happen within this long?")] = None,
     as_of: AsOf = None,
     model: Annotated[str | None, typer.Option(help="What answers (default and, so far, always: rates).")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
@@ -91,8 +91,8 @@ def backtest(
     ] = None,
     every: Annotated[str | None, typer.Option(help="How long until the next time: 1d, 1w (default: one unit).")] = None,
     horizon: Annotated[str | None, typer.Option(help="How far ahead is asked: 7d, 30d.")] = None,
-    questions: Annotated[int, typer.Option(min=1, help="Of each kind at each time.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the questions drawn.")] = 0,
+    questions: Annotated[int, typer.Option(min=1, help="Questions of each kind at each time.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of questions.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Asks questions through time with only what was known, and says how good the answers were.

@@ -17,7 +17,7 @@ def compare(
     relation: Annotated[str, typer.Argument(help="What is done.", autocompletion=complete_relations)],
     time: Annotated[str, typer.Argument(help="When: only what happened before is read.")],
     others: Annotated[
-        list[str] | None, typer.Argument(metavar="[MODEL]...", help="The further models behind --models.")
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="More models after --models.")
     ] = None,
     models: Annotated[
         list[str] | None,

@@ -123,7 +123,7 @@ def show(
     name: Name,
     entity: Annotated[str, typer.Argument(metavar="ENTITY", help="Its name.")],
     before: Annotated[str | None, typer.Option(metavar="DATE", help="Only what happened before.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many events.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="At most this many events.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Shows an entity's history, newest first, as subject and as object.
@@ -155,7 +155,7 @@ def show(
 def search(
     name: Name,
     words: Annotated[list[str], typer.Argument(metavar="WORDS", help="All of them are in the name; case is ignored.")],
-    limit: Annotated[int, typer.Option(min=1, help="At most so many names.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="At most this many names.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Finds entities and relations by words of their names, the busiest first.

@@ -45,7 +45,9 @@ def evaluate(
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
-    precision: Annotated[Precision, typer.Option(help="Of matrix products; tf32 needs a GPU.")] = Precision.FLOAT32,
+    precision: Annotated[
+        Precision, typer.Option(help="Precision of matrix products; tf32 needs a GPU.")
+    ] = Precision.FLOAT32,
     many_steps: Annotated[
         bool, typer.Option("--many-steps", help="Hide the facts from the split on; re-net reads its own forecasts.")
     ] = False,

@@ -90,7 +90,7 @@ def grid(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="One setting of every point, like epochs=3; repeat for more.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of parameters, batches and sampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of parameters, batches and sampling.")] = 0,
     device: Device = "auto",
     limit: Limit = None,
     as_json: AsJson = False,

@@ -44,7 +44,7 @@ def explain(
     model: ModelName = None,
     answer: Annotated[str | None, typer.Option(help="The candidate to explain (default: the best answer).")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to rank.")] = 10,
-    paths: Annotated[int, typer.Option(min=1, help="How many reasoning paths to tell.")] = 10,
+    paths: Annotated[int, typer.Option(min=1, help="How many reasoning paths to show.")] = 10,
     dismissed: Annotated[
         bool, typer.Option("--dismissed", help="Also show what was seen and carried nothing to the answer.")
     ] = False,

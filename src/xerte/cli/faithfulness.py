@@ -30,7 +30,7 @@ def faithfulness(
     model: ModelName = None,
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by_relation: Annotated[bool, typer.Option("--by-relation", help="Also give every relation's curve.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the draw of questions.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draw of questions.")] = 0,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     force: Force = False,

@@ -51,7 +51,7 @@ def import_events(
     time: Annotated[str, typer.Option(help="When; likewise: '{year}-{month}-{day}'.")] = "time",
     ends: Annotated[str | None, typer.Option(help="The column with the end of facts that last.")] = None,
     lasting: Annotated[
-        Lasting, typer.Option(help="A fact that lasts is one in every unit, one at both ends, or one at its begin.")
+        Lasting, typer.Option(help="A fact that lasts is one in every unit, one at both ends, or one at its beginning.")
     ] = Lasting.EVERY,
     keep: Annotated[
         list[str] | None, typer.Option(help="A further column to show beside each fact; may be repeated.")
@@ -60,7 +60,7 @@ def import_events(
         str | None, typer.Option(help="Rows without an object: skip, or the name to put there, like =nobody.")
     ] = None,
     nothing: Annotated[
-        list[str] | None, typer.Option(help="A value that says that nothing is there, like NA; may be repeated.")
+        list[str] | None, typer.Option(help="A value that means that nothing is there, like NA; may be repeated.")
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="What the codes of relations mean: a file with columns code, label.")
@@ -71,12 +71,12 @@ def import_events(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(help="iso, epoch, epoch-ms, integer, year or a pattern like %d/%m/%Y; found unless given."),
+        typer.Option(help="iso, epoch, epoch-ms, integer, year or a pattern like %d/%m/%Y (default: detected)."),
     ] = None,
     time_zone: Annotated[
-        str | None, typer.Option(help="Of times that name none, like Europe/Berlin; UTC unless given.")
+        str | None, typer.Option(help="Time zone of times that name none, like Europe/Berlin (default: UTC).")
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="second … year; found from the gaps unless given.")] = None,
+    unit: Annotated[str | None, typer.Option(help="second … year (default: found from the gaps).")] = None,
     split: Annotated[str | None, typer.Option(help="Fractions of train, valid and test: 0.8,0.1,0.1.")] = None,
     valid_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: valid starts here.")] = None,
     test_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: test starts here.")] = None,
@@ -84,10 +84,10 @@ def import_events(
         BadRows, typer.Option(help="Stop at a bad row, or skip and write it to the rejects.")
     ] = BadRows.STOP,
     rejects: Annotated[
-        Path | None, typer.Option(help="One file for all bad rows; FILE.rejects.csv beside each file unless given.")
+        Path | None, typer.Option(help="One file for all bad rows (default: FILE.rejects.csv beside each file).")
     ] = None,
     format: Annotated[
-        str | None, typer.Option(help="csv, tsv, jsonl, json, parquet or excel; the suffix tells unless given.")
+        str | None, typer.Option(help="csv, tsv, jsonl, json, parquet or excel (default: by the suffix).")
     ] = None,
     table: Annotated[
         str | None, typer.Option(help="The sheet of a workbook (or a part, Sheet1!A3:F99), or the file in an archive.")
@@ -95,8 +95,8 @@ def import_events(
     sql: Annotated[
         str | None, typer.Option(metavar="SELECT", help="Read what this query of duckdb gives; FILE may be a database.")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of text: latin-1, cp1252 …; UTF-8 unless given.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV; found unless given.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of text: latin-1, cp1252 … (default: UTF-8).")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV (default: detected).")] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The first row is data; columns go by position.")
     ] = False,

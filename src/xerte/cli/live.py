@@ -59,7 +59,7 @@ def _tell_new(names: list[str], one: str, many: str) -> None:
 def retract(
     name: Name,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids of the events.")],
-    known_at: Annotated[str | None, typer.Option(metavar="MOMENT", help="Since when; now unless given.")] = None,
+    known_at: Annotated[str | None, typer.Option(metavar="MOMENT", help="Since when (default: now).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ends events by their ids: no forecast reads them any more, and what was known before stays on record.

@@ -13,13 +13,15 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset of your own
 
 
 def preview(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table, or several alike.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="The table, or several with the same columns.")
+    ],
     format: Annotated[
-        str | None, typer.Option(help="csv, tsv, jsonl, json, parquet or excel; the suffix tells unless given.")
+        str | None, typer.Option(help="csv, tsv, jsonl, json, parquet or excel (default: by the suffix).")
     ] = None,
     table: Annotated[str | None, typer.Option(help="The sheet of a workbook, or the file in an archive.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of text; UTF-8 unless given.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV; found unless given.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of text (default: UTF-8).")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV (default: detected).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Looks into a table: its columns, what they could mean, problems, and the import command to paste.
@@ -72,7 +74,7 @@ def merge(
 
 def unmerge(
     name: Name,
-    aliases: Annotated[list[str] | None, typer.Argument(metavar="[ALIAS]...", help="These; all unless given.")] = None,
+    aliases: Annotated[list[str] | None, typer.Argument(metavar="[ALIAS]...", help="These (default: all).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Makes aliases entities of their own again, as they were written.

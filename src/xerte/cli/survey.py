@@ -35,7 +35,7 @@ def make(
     rounds: Annotated[int, typer.Option(min=1, help="How many events to ask about.")] = 7,
     out: Out = Path("survey.html"),
     key: KeyFile = Path("key.json"),
-    seed: Annotated[int, typer.Option(help="Of the draw of events and evidence.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draw of events and evidence.")] = 0,
     population: Population = None,
     templates: Templates = None,
     force: Force = False,
@@ -143,7 +143,7 @@ def simulate(
         list[str] | None, typer.Option(help="What they go by; again for more (default: the four of the docs).")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="How many of each kind.")] = 15,
-    seed: Annotated[int, typer.Option(help="Of the first; the next has the next.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the first; each further one adds 1.")] = 0,
     force: Force = False,
 ) -> None:
     """Writes the answers of simulated respondents: random, names-the-answer, recency, model.

@@ -45,7 +45,7 @@ def train(
         Path | None, typer.Option(help="Where the model goes (default: runs/DATA-PRESET under $XERTE_HOME).")
     ] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Of parameters, batches and sampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of parameters, batches and sampling.")] = 0,
     limit: Limit = None,
     trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
     tensorboard: Annotated[

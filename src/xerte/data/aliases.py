@@ -83,7 +83,9 @@ def unmerge(dataset: Dataset, aliases: Iterable[str] | None = None) -> Dataset:
     known = dataset.entities.aliases
     undone = set(known) if aliases is None else set(aliases)
     for alias in sorted(undone - known.keys()):
-        raise InputError(f"{alias!r} is no alias in {dataset.name}: there are {', '.join(sorted(known)[:8]) or 'none'}")
+        raise InputError(
+            f"{alias!r} is not an alias in {dataset.name}: there are {', '.join(sorted(known)[:8]) or 'none'}"
+        )
     left = {alias: name for alias, name in known.items() if alias not in undone}
     entities = _extended(dataset.entities, [name for name in sorted(undone) if name not in dataset.entities], left)
     facts, extras = dataset.facts, dict(dataset.extras)

@@ -130,7 +130,7 @@ class Appender:
             raise InputError(f"{where}: the action {action[:40]!r} is unknown, there are {', '.join(_ACTIONS)}")
         kind, id, known = _ACTIONS[action], _text(row.get("id")) or None, row.get("known_at")
         if kind is not Kind.FACT and id is None:
-            raise InputError(f"{where}: what to {action} is told by its id, and none is given")
+            raise InputError(f"{where}: give the id of the event to {action}")
         extras = {str(key): text for key, value in row.items() if key not in _FIELDS and (text := _text(value))}
         try:
             since = None if known in (None, "") else self._moment(known)
@@ -308,6 +308,6 @@ def moment(when: str | datetime) -> int:
     try:
         value = when if isinstance(when, datetime) else datetime.fromisoformat(str(when).strip())
     except ValueError:
-        raise InputError(f"{str(when)[:40]!r} is no moment: write it like 2026-03-01T12:30:00Z") from None
+        raise InputError(f"{str(when)[:40]!r} is not a date and time: write it like 2026-03-01T12:30:00Z") from None
     value = value if value.tzinfo else value.replace(tzinfo=UTC)
     return int(value.timestamp() * 1_000_000)

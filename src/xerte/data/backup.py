@@ -62,7 +62,7 @@ def restore(file: Path, folder: Path, *, replace: bool = False) -> None:
         with tarfile.open(file) as archive, atomic_folder(folder, replace=replace) as new:
             members = {member.name: member for member in archive if member.isfile()}
             if MANIFEST not in members:
-                raise InputError(f"{file} is no backup of a dataset")
+                raise InputError(f"{file} is not a backup of a dataset")
             archive.extract(members[MANIFEST], new, filter="data")
             body = store.describe(new)
             base = new / body.get("base", ".")
@@ -87,4 +87,4 @@ def restore(file: Path, folder: Path, *, replace: bool = False) -> None:
     except (tarfile.TarError, OSError, KeyError) as error:
         raise InputError(f"{file} cannot be restored: {error}") from None
     except DatasetError as error:
-        raise InputError(f"{file} is no intact backup: {error.message}") from None
+        raise InputError(f"{file} is not an intact backup: {error.message}") from None

@@ -56,7 +56,7 @@ def _names(path: Path) -> list[str]:
         if not tab:
             raise BadRowError(str(path), number, "id", _shown(line), "not a name, a tab and an id")
         if len(id) > _LONGEST_NUMBER:
-            raise BadRowError(str(path), number, "id", _shown(id), "more than 32 bits hold")
+            raise BadRowError(str(path), number, "id", _shown(id), "more than fits in 32 bits")
         if not _WHOLE_NUMBER.fullmatch(id):
             raise BadRowError(str(path), number, "id", _shown(id), "not a whole number")
         try:
@@ -111,7 +111,7 @@ def _complain(path: Path, limits: tuple[int, int, int]) -> NoReturn:
             if not _WHOLE_NUMBER.fullmatch(field):
                 raise BadRowError(str(path), number, column, _shown(field), "not a whole number")
             if len(field) > _LONGEST_NUMBER:
-                raise BadRowError(str(path), number, column, _shown(field), "more than 32 bits hold")
+                raise BadRowError(str(path), number, column, _shown(field), "more than fits in 32 bits")
         values = [int(field) for field in fields]
         for column, value, limit in zip(_COLUMNS, values, limits, strict=False):
             if not 0 <= value < limit:
@@ -119,7 +119,7 @@ def _complain(path: Path, limits: tuple[int, int, int]) -> NoReturn:
                     str(path), number, column, str(value), f"the ids with a name run from 0 to {limit - 1}"
                 )
         if not _INT32.min <= values[3] <= _INT32.max:
-            raise BadRowError(str(path), number, "time", str(values[3]), "more than 32 bits hold")
+            raise BadRowError(str(path), number, "time", str(values[3]), "more than fits in 32 bits")
         fifth = fifth or fields[-1]
         if width == len(_COLUMNS) and values[4] != int(fifth):
             raise BadRowError(str(path), number, "fifth", str(values[4]), f"not constant: it was {int(fifth)} before")

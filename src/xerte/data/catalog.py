@@ -50,7 +50,7 @@ def dataset_folder(name: str, home: Path | None = None) -> Path:
         InputError: the name is not fit for a folder.
     """
     if not _NAME.fullmatch(name):
-        raise InputError(f"{name!r} is no name for a dataset: use letters, digits, '-', '_' and '.', at most 100")
+        raise InputError(f"{name!r} is not a valid dataset name: use letters, digits, '-', '_' and '.', at most 100")
     return home_folder(home) / "datasets" / name
 
 
@@ -97,7 +97,7 @@ def get(
 
     Raises:
         InputError: no benchmark has this name, or the folder's files are not the published ones.
-        DownloadError: the transfer failed for good, or brought the wrong bytes.
+        DownloadError: the transfer failed for good, or sent the wrong bytes.
     """
     benchmark = _known(name)
     if from_folder is not None:
@@ -195,7 +195,7 @@ def _known(name: str) -> Benchmark:
     if name not in BENCHMARKS:
         close = difflib.get_close_matches(name.casefold(), BENCHMARKS, n=2)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(BENCHMARKS)}"
-        raise InputError(f"{name} is no known benchmark: {hint}")
+        raise InputError(f"{name} is not a known benchmark: {hint}")
     return BENCHMARKS[name]
 
 

@@ -40,7 +40,7 @@ def download(
         DownloadError: the server refused, the transfer kept breaking off, or the bytes are not the published ones.
     """
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-        raise DownloadError(f"{url} is no http or https address: check $XERTE_MIRROR")
+        raise DownloadError(f"{url} is not an http or https address: check $XERTE_MIRROR")
     part = target.with_name(target.name + ".part")
     target.parent.mkdir(parents=True, exist_ok=True)
     failures, furthest = 0, -1
@@ -57,7 +57,7 @@ def download(
             furthest = max(furthest, arrived)
             if failures >= ATTEMPTS:
                 raise DownloadError(
-                    f"{url} brought nothing new in {failures} tries ({error}), {arrived} of {size} bytes are here",
+                    f"{url} sent nothing new in {failures} tries ({error}), {arrived} of {size} bytes are here",
                     hint="try again later, it goes on from there, or take the files from a folder",
                 ) from None
             time.sleep(PAUSE_S * 2 ** (failures - 1))
@@ -68,7 +68,7 @@ def download(
     part.unlink()
     if not inherited:
         raise DownloadError(
-            f"{url} brought the wrong bytes (SHA-256 {got} instead of {sha256}), nothing was kept",
+            f"{url} sent the wrong bytes (SHA-256 {got} instead of {sha256}), nothing was kept",
             hint="try again, or take the files from a folder",
         )
     # The beginning came from an earlier run and may be what is wrong: once more, all of it.
@@ -89,7 +89,7 @@ def _transfer(url: str, part: Path, begun: int, size: int, progress: ProgressCal
             if error.code == 416 or error.code in _TRANSIENT:
                 raise _BrokenError(f"HTTP {error.code}") from None
             raise DownloadError(
-                f"{url} cannot be had (HTTP {error.code} {error.reason}): check $XERTE_MIRROR"
+                f"{url} cannot be fetched (HTTP {error.code} {error.reason}): check $XERTE_MIRROR"
             ) from None
     with answer:
         goes_on = answer.status == 206 and str(answer.headers.get("Content-Range")).startswith(f"bytes {begun}-")

@@ -116,11 +116,11 @@ def read_events(
             digits), a fixed text ("=beats"), or a template over columns ("{type}: {subtype}").
         ends: the column that says when a fact ended, where facts last; nothing there means it has not ended.
         keep: further columns to keep for display.
-        format: csv, tsv, parquet, jsonl, json or excel; the suffix tells unless given.
+        format: csv, tsv, parquet, jsonl, json or excel (default: by the suffix).
         table: the sheet of a workbook (or a part of it, "Sheet1!A3:F200"), or the file within an archive.
         sql: a SELECT of duckdb whose rows are read; `path` may name a duckdb database to ask, or be empty.
         encoding: of text files, where it is not UTF-8.
-        delimiter: what separates fields of CSV; found unless given.
+        delimiter: what separates fields of CSV (default: detected).
         quote: what may surround a field; "" where quotes are ordinary signs.
         header: whether the first row of CSV and TSV names the columns; without it columns go by position.
         time_format: iso, epoch, epoch-ms, integer, year, or a pattern like %d/%m/%Y; found from the values unless

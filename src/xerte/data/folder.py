@@ -100,7 +100,7 @@ def read_manifest(folder: Path, format: str, *versions: int) -> dict[str, Any]:
     if not folder.is_dir():
         raise DatasetError(f"there is no folder {folder}", code="unknown_dataset")
     if not path.is_file():
-        raise damaged(folder, f"has no {MANIFEST}, so it is no dataset or was never finished")
+        raise damaged(folder, f"has no {MANIFEST}, so it is not a dataset or was never finished")
     try:
         body = json.loads(read_small(path, _MANIFEST_LIMIT))
         written = body.pop("sha256")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_STEPS = 1 << 16
-"""A table of times has at most so many rows; where training spans more units, a step is several of them."""
+"""A table of times has at most this many rows; where training spans more units, a step is several of them."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def fit_steps(values: npt.NDArray[np.int64]) -> tuple[Ids, Calendar]:
     distinct = _distinct(values)
     if distinct[0] < _INT32.min or distinct[-1] > _INT32.max:
         raise InputError(
-            f"the times run from {distinct[0]} to {distinct[-1]}, more than 32 bits hold: say whether they are epoch "
+            f"the times run from {distinct[0]} to {distinct[-1]}, too far for 32 bits: say whether they are epoch "
             "or epoch-ms, or number them more coarsely"
         )
     return values.astype(np.int32), Calendar(Tick.STEP, "", Tick.STEP, _common_gap(distinct) or 1)
@@ -62,7 +62,7 @@ def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None
     distinct = _count(distinct, tick, origin)
     if distinct[-1] > _INT32.max:
         raise InputError(
-            f"the times from {origin} on span {distinct[-1]} {tick}s, more than 32 bits hold: write them more coarsely"
+            f"the times from {origin} on span {distinct[-1]} {tick}s, too far for 32 bits: write them more coarsely"
         )
     unit = unit or _rhythm(tick, _common_gap(distinct))
     if unit is not tick and (tick, unit) not in _TICKS_PER_UNIT:

@@ -84,7 +84,7 @@ class Vocabulary(TextColumn):
         return self.fingerprint_of(len(self))
 
     def fingerprint_of(self, count: int) -> str:
-        """The fingerprint of the vocabulary that the first so many names are."""
+        """The fingerprint of the vocabulary of the first `count` names."""
         digest = hashlib.sha256(self.offsets[: count + 1].tobytes())
         digest.update(self.text[: self.offsets[count]].tobytes())
         return digest.hexdigest()

@@ -83,7 +83,7 @@ class Evaluation:
         return wanted
 
     def rank(self, filter: FilterType = FilterType.TIME_AWARE, ties: TieType | None = None) -> npt.NDArray[np.float64]:
-        """The rank of every answer; ties as the protocol says unless told otherwise."""
+        """The rank of every answer; ties as the protocol says by default."""
         ranks: npt.NDArray[np.float64] = self.ranks[filter].of(ties or self.protocol.ties).numpy()
         return ranks
 

@@ -77,7 +77,7 @@ def read_experiment(file: Path) -> Experiment:
             raise TypeError("dataset, model and preset are words, set is a table")
         return Experiment(file.stem, *texts, _seeds(body["seeds"]), overrides, _seeds(body.get("wanted", [0])))
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InputError(f"{file} is no experiment: {error}") from None
+        raise InputError(f"{file} is not an experiment: {error}") from None
 
 
 def _seeds(numbers: Any) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ _QUESTIONS = 20_000
 
 
 def related_relations(dataset: Dataset, count: int, edges: int, recent: int) -> tuple[tuple[int, ...], ...]:
-    """For every relation of a question, so many others whose latest edges hold answers that nothing else would.
+    """For every relation of a question, this many others whose latest edges hold answers that nothing else would.
 
     A relation holds the answer to (s, p, ?, t) where that is an object of the `edges` latest prior edges of s with the
     relation. Out of reach are the answers that neither p itself holds nor the `recent` latest edges of s, whatever

@@ -23,7 +23,7 @@ class Rhythm:
 
     Attributes:
         degree: prior edges of a question's subject, the median over training questions.
-        age: units back to the N-th latest of them, the median over those that have so many; None where none has.
+        age: units back to the N-th latest of them, the median over those that have that many; None where none has.
         start: where training starts.
     """
 

@@ -67,7 +67,7 @@ def pack_model(folder: Path, to: Path, more: Mapping[str, Any]) -> None:
     metadata, saved = _read(folder)
     weights = {name: value if name.rpartition(".")[2] in _PRECISE else value.half() for name, value in saved.items()}
     if not all(bool(value.isfinite().all()) for value in weights.values()):
-        raise CheckpointError(f"the weights in {folder} are too large for half precision, or no numbers")
+        raise CheckpointError(f"the weights in {folder} are too large for half precision, or not numbers")
     write_state(to, {"weights": weights}, {**metadata, **more})
 
 
@@ -238,7 +238,7 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
         raise CheckpointError(f"the weights in {folder} do not fit their settings")
     weights = {name: value.float() for name, value in weights.items()}
     if not all(bool(value.isfinite().all()) for value in weights.values()):
-        raise CheckpointError(f"the weights in {folder} are no numbers: training it went wrong, or it is damaged")
+        raise CheckpointError(f"the weights in {folder} are not numbers: training went wrong, or the file is damaged")
     model.load_state_dict(weights, assign=True)
     model.lineage = lineage
     kept = {name: value for name, value in metadata.items() if name not in _VERSION_1}

@@ -12,7 +12,7 @@ from xerte.graph.inference_graph import InferenceGraph
 
 _FAR = 1 << 30
 _NEAR = 40
-"""Without a graph controls are looked for among so many facts before and after the evidence, in the same past."""
+"""Without a graph controls are looked for among this many facts before and after the evidence, in the same past."""
 
 
 class Place(NamedTuple):

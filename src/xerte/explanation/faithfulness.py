@@ -35,7 +35,7 @@ KS = (1, 2, 3, 5, 10)
 BATCH = 64
 EVIDENCE = "evidence"
 LEFT_OUT = 12
-"""Leave-one-out asks without each of so many of the heaviest facts."""
+"""Leave-one-out asks without each of this many of the heaviest facts."""
 Floats = npt.NDArray[np.float64]
 
 

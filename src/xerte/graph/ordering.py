@@ -80,7 +80,7 @@ def stable_order(keys: Sequence[tuple[npt.NDArray[np.integer], int]]) -> Order:
 
 
 def _groups(bounds: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Neighbouring keys that fit into so many bits together."""
+    """Neighbouring keys that fit into this many bits together."""
     group, used = list[int](), 0
     for at, bound in enumerate(bounds):
         width = max(bound - 1, 0).bit_length()

@@ -27,7 +27,7 @@ class Sampler:
         size: N.
         scale: ticks over which exponential weights fall by e.
         replacement: draw N times independently instead, repeats kept (only for uniform sampling).
-        same_relation: beside the N, so many of the node's latest edges of each relation that is named, the query's own
+        same_relation: beside the N, how many of the node's latest edges of each relation that is named, the query's own
             first of all. Not in the paper: what recurs slowly is out of reach of N recent edges.
         relations: how many relations are named.
     """

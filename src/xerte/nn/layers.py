@@ -14,7 +14,7 @@ from xerte.precision import wide
 from xerte.types import Float, Int
 
 _ENTITIES = 1 << 16
-"""Up to so many entities are encoded whether they occur or not, where weights do not learn."""
+"""Up to this many entities are encoded whether they occur or not, where weights do not learn."""
 
 
 class Layer(nn.Module):

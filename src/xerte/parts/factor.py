@@ -22,7 +22,7 @@ _RELATION = 16
 def activity(
     history: TemporalIndex, queries: Queries, windows: Sequence[int]
 ) -> tuple[Float[Tensor, "T E w"], Int[Tensor, "Q"]]:
-    """log(1 + facts of every entity) within so many ticks before what is known ends, and ever.
+    """log(1 + facts of every entity) within this many ticks before what is known ends, and ever.
 
     Returns:
         (table, row): float64 [T, E, windows + 1] by distinct time, and the row of every question.

@@ -10,21 +10,21 @@ class PartsSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    last: int = Field(default=3000, ge=1, description="so many latest facts of the subject are read")
+    last: int = Field(default=3000, ge=1, description="how many of the subject's latest facts are read")
     scales: tuple[float, ...] = Field(
         default=(1.5, 5.0, 15.0, 50.0, 150.0),
         min_length=1,
         max_length=16,
-        description="units in which a fact's weight falls by e; beside them it may last for ever",
+        description="units in which a fact's weight falls by e; one more never falls",
     )
-    counted: int = Field(default=20_000, ge=1, description="so many latest facts of the relation are counted")
+    counted: int = Field(default=20_000, ge=1, description="how many of the relation's latest facts are counted")
     count_scales: tuple[float, ...] = Field(
-        default=(2.0, 10.0, 60.0), max_length=16, description="units in which a count falls by e; one is for ever"
+        default=(2.0, 10.0, 60.0), max_length=16, description="units in which a count falls by e; one more never falls"
     )
     windows: tuple[float, ...] = Field(
         default=(2.0, 10.0), max_length=16, description="units within which a candidate's facts are counted as activity"
     )
-    rank: int = Field(default=8, ge=1, le=256, description="of what pairs of relations share")
+    rank: int = Field(default=8, ge=1, le=256, description="rank of what pairs of relations share")
     spread: float = Field(
         default=0.7, gt=0, description="how far relations may differ before facts demand it: a prior's deviation"
     )
@@ -34,7 +34,7 @@ class PartsSettings(BaseModel):
     walk_same: int = Field(default=20, ge=0, description="and latest facts of the question's own relation")
     factor: bool = Field(default=True, description="weigh candidates by what is known of them and of the pair")
     messages: int = Field(default=6, ge=1, le=256, description="numbers per time scale that sum up a pair's facts")
-    width: int = Field(default=96, ge=1, le=4096, description="of the factor's hidden layers")
+    width: int = Field(default=96, ge=1, le=4096, description="width of the factor's hidden layers")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

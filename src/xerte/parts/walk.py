@@ -24,9 +24,9 @@ class Reach:
 
     Attributes:
         steps: facts in the longest walk.
-        nodes: so many of the heaviest entities are left by step 2, 3 …
-        last: of each of them, so many latest facts are followed,
-        same: and so many latest of the question's own relation, in both directions.
+        nodes: how many of the heaviest entities are left by step 2, 3 …
+        last: how many of the latest facts of each are followed,
+        same: and how many of the latest of the question's own relation, in both directions.
     """
 
     steps: int

@@ -16,7 +16,7 @@ Real = npt.NDArray[np.float64]
 
 _NEVER = np.iinfo(np.int64).max
 DAYS, QUESTIONS = 40, 1000
-"""So many times to look back from, and so many questions at each."""
+"""How many times to look back from, and how many questions to ask at each."""
 EDGES = (0, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 """Between these probabilities it is said how reliable they are."""
 _RIDGE = 4.0

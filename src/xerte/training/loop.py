@@ -167,7 +167,7 @@ class Trainer:
         """Raises InputError where the loss or a weight is no number any more: nothing good can come of going on."""
         if not math.isfinite(loss) or not all(bool(p.isfinite().all()) for p in self.model.parameters()):
             raise InputError(
-                f"training went astray in epoch {self.place.epoch + 1}, where numbers became infinite: "
+                f"training diverged in epoch {self.place.epoch + 1}, where numbers became infinite: "
                 f"lower `lr`, which is {self.settings.lr:g}"
             )
 

@@ -10,7 +10,7 @@ class TrainingSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    epochs: int = Field(default=10, ge=1, description="at most so many times over the training facts")
+    epochs: int = Field(default=10, ge=1, description="at most this many passes over the training facts")
     batch_size: int = Field(default=128, ge=1, le=1 << 16, description="questions in a step")
     lr: float = Field(default=2e-4, gt=0, description="learning rate of Adam")
     falling: bool = Field(default=False, description="the learning rate rises at once and then falls to 0 by the end")
@@ -18,7 +18,7 @@ class TrainingSettings(BaseModel):
     clip: float = Field(default=1.0, gt=0, description="largest norm of the gradient")
     start: int = Field(default=48, description="ticks: only training facts from this time on are asked about")
     patience: int = Field(
-        default=0, ge=0, description="stop after so many epochs without a better validation; 0: never"
+        default=0, ge=0, description="stop after this many epochs without a better validation; 0: never"
     )
     precision: Precision = Precision.FLOAT32
     checkpoint_every: int = Field(

@@ -52,7 +52,7 @@ class Snapshots:
         return known
 
     def active(self, entity: Tensor, time: Tensor, most: int) -> tuple[Tensor, Tensor]:
-        """The last nodes of each entity before a time, at most so many, earliest first.
+        """The last nodes of each entity before a time, at most this many, earliest first.
 
         Returns:
             (row, node): which of the n questions a node is for, ascending, and the node.
