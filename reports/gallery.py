@@ -49,7 +49,7 @@ class Stage:
     attended: tuple[tuple[str, str, float], ...]
 
 
-Evidence = tuple[tuple[float, str], ...]
+Shares = tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Exhibit:
     question: tuple[str, str, str]
     truth: tuple[str, ...]
     answers: tuple[tuple[str, float], ...]
-    evidence: Evidence
-    happened: tuple[str, Evidence] | None
+    evidence: Shares
+    happened: tuple[str, Shares] | None
     causes: tuple[str, ...]
     blamed: str
     stages: tuple[Stage, ...]
@@ -143,7 +143,7 @@ def _missed(forecast: Forecast, truth: tuple[str, ...]) -> Explanation | None:
     return forecast.explain(right[0]) if right and right[0] != forecast.answers[0].entity else None
 
 
-def _evidence(why: Explanation) -> Evidence:
+def _evidence(why: Explanation) -> Shares:
     return tuple((round(fact.share, 4), fact.sentence) for fact in why.evidence[:MOST])
 
 

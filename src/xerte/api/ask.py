@@ -12,7 +12,7 @@ import numpy.typing as npt
 from xerte.api.durations import parse_duration
 from xerte.api.forecast import Time
 from xerte.api.grammar import ASKS, chosen, events, grouped
-from xerte.api.replies import Backtest, Evidence, Likelihood, Reply, Scan, Scanned
+from xerte.api.replies import Backtest, Likelihood, PastFact, Reply, Scan, Scanned
 from xerte.data.dataset import Dataset
 from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Vocabulary
@@ -277,10 +277,10 @@ class Asker:
         subject, relation, object = named
         return subject, relation, object
 
-    def _fact(self, found: FactShare) -> Evidence:
+    def _fact(self, found: FactShare) -> PastFact:
         s, p, o, t = (int(column[found.fact]) for column in self.dataset.facts.columns())
         names = self.dataset.entities[s], self.dataset.relations[p], self.dataset.entities[o]
-        return Evidence(*names, self.dataset.calendar.format(t), found.share)
+        return PastFact(*names, self.dataset.calendar.format(t), found.share)
 
 
 _KINDS = ("at", "within", "when", "how often")

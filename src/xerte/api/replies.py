@@ -25,7 +25,7 @@ class Likelihood:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PastFact:
     """A past fact that raised the first answer's rate, and its share of that."""
 
     subject: str
@@ -56,7 +56,7 @@ class Reply:
     as_of: str
     model: str
     answers: tuple[Likelihood, ...]
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[PastFact, ...] = ()
     notes: tuple[str, ...] = ()
     more: dict[str, Any] = field(default_factory=dict)
 
