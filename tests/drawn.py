@@ -8,10 +8,13 @@ import torch
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
+from xerte.data.frame import Frame
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.explanation.named import Edge, Graph, Node, Reason
-from xerte.explanation.picture import About, Candidate, document
+from xerte.explanation.picture import About, Candidate, Told, document
 from xerte.model import XERTE
+from xerte.parts.model import SumOfParts
+from xerte.parts.settings import PartsSettings
 from xerte.settings import ModelSettings
 
 ASKED = ("Ann", "visits", "2024-01-12")
@@ -75,10 +78,10 @@ def drawn(count: int, entities: int | None = None) -> dict[str, Any]:
     return document(QUESTION, candidates, About("xerte", answers))
 
 
-def single_facts(made: Graph) -> tuple[tuple[Reason, tuple[int, ...]], ...]:
+def single_facts(made: Graph) -> tuple[Told, ...]:
     """A reason for every edge that carried some of the score."""
     carried = ((row, edge) for row, edge in enumerate(made.edges) if edge.share > 0)
-    return tuple((Reason(edge.share, edge.sentence, "graph", 1, ()), (row,)) for row, edge in carried)
+    return tuple(Told(Reason(edge.share, edge.sentence, "graph", 1, ()), (row,)) for row, edge in carried)
 
 
 def small_dataset() -> Dataset:
@@ -95,3 +98,9 @@ def untrained(data: Dataset) -> XERTE:
     torch.manual_seed(0)
     settings = ModelSettings(steps=3, n=5, k=8, dims=(8, 6, 4), static_dim=4, time_dim=4)
     return XERTE(settings, data.num_entities, data.num_relations)
+
+
+def weighing(data: Dataset) -> SumOfParts:
+    """The sum of parts with walks of up to three facts, as it is before it learns."""
+    torch.manual_seed(0)
+    return SumOfParts(PartsSettings(steps=3, nodes=(6, 6), last=40, rank=2, messages=2), Frame.of(data), 0).eval()

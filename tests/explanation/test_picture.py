@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from drawn import ASKED, QUESTION, drawn, graph, small_dataset, untrained
+from drawn import ASKED, QUESTION, drawn, graph, small_dataset, untrained, weighing
 from xerte.api.model import Model
 from xerte.baselines.recurrence import Recurrence
 from xerte.cli import app
@@ -133,6 +133,33 @@ def test_facts_that_no_graph_led_to_are_drawn_between_those_they_are_about(data:
         assert (source == (ASKED[0], ASKED[2])) == (ASKED[0] in fact[:3])
     assert share == pytest.approx({(f.subject, f.relation, f.object, f.time): f.share for f in told.evidence}, rel=1e-4)
     assert {one["name"] for one in first["parts"]} == {"past", "prior"}
+
+
+def test_walks_are_drawn_fact_by_fact_and_told_in_the_order_of_time(data: Dataset) -> None:
+    told = Model(weighing(data), data).forecast(*ASKED).explain(most=None)
+    packed = told.picture
+    (first,) = (one for one in packed["candidates"] if one["entity"] == told.answer)
+    walks = [(reason, one) for reason, one in zip(told.bundles, first["reasons"], strict=True) if one["part"] == "walk"]
+    assert max(len(reason.chains[0].facts) for reason, _ in walks) == 3
+    edges = rows(packed)
+    for reason, one in walks:
+        drawn = {(edges[edge][0], edges[edge][1], edges[edge][2][:4]) for edge in one["edges"]}
+        for chain in reason.chains:
+            at = (ASKED[0], ASKED[2])
+            for fact in reversed(chain.facts):  # from the question on
+                assert told.case is not None
+                subject, relation, object, time = told.case.telling.names(fact)
+                there = (object if subject == at[0] else subject, time)
+                assert (at, there, (subject, relation, object, time)) in drawn
+                at = there
+            assert at[0] == told.answer
+        assert {packed["names"][packed["edges"]["part"][edge]] for edge in one["edges"]} <= {"past", "walk", "prior"}
+    for path in told.paths:
+        assert [fact.time for fact in path.facts] == sorted(fact.time for fact in path.facts)
+        if "First" in path.sentence:
+            assert len({fact.time for fact in path.facts}) == len(path.facts)
+    factor, total, exponent = first["weight"]
+    assert factor * total**exponent == pytest.approx(first["score"], rel=1e-3)
 
 
 def test_reasons_name_their_edges_and_sum_to_one(model: Model) -> None:

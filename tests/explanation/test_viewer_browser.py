@@ -14,7 +14,7 @@ import pytest
 from drawn import QUESTION, drawn, graph
 from xerte.explanation import page
 from xerte.explanation.named import Edge, Graph, Node, PartShare, Reason
-from xerte.explanation.picture import About, Candidate, document
+from xerte.explanation.picture import About, Candidate, Told, document
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
@@ -261,8 +261,8 @@ def chain_document(verdict: str = "") -> dict[str, Any]:
     second = next(row for row, edge in enumerate(made.edges) if edge.source != 0)
     first = next(row for row, edge in enumerate(made.edges) if edge.target == made.edges[second].source)
     reasons = (
-        (Reason(0.7, "First this. Later that.", "graph", 1, ()), (first, second)),
-        (Reason(0.3, "Only this.", "past", 1, ()), ((first + 1) % 4,)),
+        Told(Reason(0.7, "First this. Later that.", "graph", 1, ()), (first, second)),
+        Told(Reason(0.3, "Only this.", "past", 1, ()), ((first + 1) % 4,)),
     )
     parts = (PartShare("graph", 0.7), PartShare("past", 0.3))
     answer = made.nodes[made.edges[second].target].entity
@@ -292,7 +292,8 @@ def test_reasons_sum_to_all_tell_their_part_and_light_up_their_chain(opened: Any
     one = opened(chain_document())
     reasons = one.page.locator(".reason")
     assert [text.split()[0] for text in reasons.all_inner_texts()] == ["70.0", "30.0"]
-    assert "graph 70.0 % · past 30.0 %" in one.page.locator(".parts").inner_text()
+    parts = one.page.locator(".parts").inner_text()
+    assert parts == "graph: attention along facts 70.0\u00a0% · past: facts between the two 30.0\u00a0%"
     reasons.first.hover()
     strokes = one.page.locator(".link").evaluate_all(
         "all => all.map(one => [one.dataset.link, one.querySelector('.body').getAttribute('stroke')])"

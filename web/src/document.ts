@@ -44,6 +44,8 @@ export interface Packed {
     readonly step: readonly number[];
     readonly contribution: readonly number[];
     readonly kept: readonly number[];
+    /** The part of the model's sum that each comes from, by its place in `names`; where there are several. */
+    readonly part?: readonly number[];
   };
   readonly candidates: readonly PackedCandidate[];
 }
@@ -73,6 +75,8 @@ interface PackedCandidate {
   /** The share of all other paths. */
   readonly rest?: number;
   readonly parts?: readonly Part[];
+  /** [factor, sum of parts, exponent]: the score is factor · sum^exponent; the score is the sum where it is missing. */
+  readonly weight?: readonly [number, number, number];
 }
 
 export interface Path {
@@ -133,6 +137,8 @@ export interface Link {
   readonly members: readonly number[];
   /** Which fact: a fact can be walked from several nodes. */
   readonly fact: number;
+  /** The part of the model's sum that counts it most, where there are several. */
+  readonly part: string | undefined;
 }
 
 /** One who might be the answer; `share` is the part of its score that came by each link. */
@@ -146,6 +152,7 @@ export interface Candidate {
   readonly reasons: readonly Reason[];
   readonly rest: number;
   readonly parts: readonly Part[];
+  readonly weight: readonly [number, number, number] | undefined;
 }
 
 export interface Story {
@@ -162,6 +169,8 @@ export interface Story {
   readonly unseen: number;
   /** How many facts were looked at and pruned, in the document or not. */
   readonly pruned: number;
+  /** Whether there is an inference graph, which grew in steps; otherwise facts were weighed as they are. */
+  readonly grown: boolean;
   /** A name as people read it. */
   readonly name: (name: string) => string;
   /** What the source says of a link's fact. */
@@ -219,6 +228,7 @@ export function unpack(packed: Packed): Story {
         looks: mine,
         members: [id],
         fact,
+        part: e.part ? name(e.part[row]) : undefined,
       });
     }
     at(looks, id).push({ step: at(e.step, row), contribution: at(e.contribution, row), kept: at(e.kept, row) === 1 });
@@ -248,6 +258,7 @@ export function unpack(packed: Packed): Story {
       reasons,
       rest: candidate.rest ?? 0,
       parts: candidate.parts ?? [],
+      weight: candidate.weight,
     };
   });
   const { query, model, notes = [], verdict, dataset, answer, steps, unseen } = packed;
@@ -256,6 +267,7 @@ export function unpack(packed: Packed): Story {
     ...{ query, model, notes, verdict, dataset, answer, steps, unseen, nodes, links, candidates },
     knownBefore: packed.known_before ?? query.time,
     pruned: packed.pruned ?? unseen + cut.size,
+    grown: !links.length || links.some(({ part }) => part === undefined || part === "graph"),
     name: (one) => packed.labels?.[one] ?? readable(one),
     source: ({ fact }) => Object.entries(packed.sources?.[String(fact)] ?? {}),
   };

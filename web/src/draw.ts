@@ -29,6 +29,8 @@ export interface Emphasis {
 /** How much of its colour something keeps before the paper. Colours are mixed: many see-through layers are slow. */
 const STRENGTH: Readonly<Record<Standing, number>> = { present: 1, fading: 0.45, absent: 0 };
 const BACK = 0.2;
+/** Lines by the part of the model's sum that they come from; those of the past and of an inference graph are whole. */
+export const DASHES: Readonly<Record<string, string>> = { walk: "9 4", prior: "2 4" };
 const MARGIN = 18;
 
 export function bounds({ layout, labels }: Scene): Box {
@@ -82,7 +84,8 @@ function links(
     const width = 1 + 3 * Math.sqrt(share(link));
     const ends = [link.heads.includes(link.source), link.heads.includes(link.target)] as const;
     const { body, head } = arrow(way, width, ...ends);
-    const dashed = fading ? { "stroke-dasharray": "3 3" } : {};
+    const dash = fading ? "3 3" : DASHES[link.part ?? ""];
+    const dashed = dash ? { "stroke-dasharray": dash } : {};
     const inside = [
       shape("path", { class: "grip", d: body, fill: "none", stroke: "none", "stroke-width": 12 }, [], "grip"),
       shape("path", { class: "body", d: body, fill: "none", stroke, "stroke-width": width, ...dashed }, [], "body"),

@@ -3,6 +3,7 @@ import { toldLink } from "./bundle";
 import type { Candidate, Link, Node, Story } from "./document";
 import type { Scene } from "./draw";
 import { element, percent } from "./elements";
+import { PARTS } from "./legend";
 import { shareOf, wasKept } from "./view";
 
 /** A node, a link or a reason that is pointed at. */
@@ -136,7 +137,7 @@ function reasons(story: Story, chosen: number, pinned: Spot, act: Actions): HTML
 /** How the score divides among the kinds of evidence that the model adds up. */
 function parts({ parts }: Candidate): HTMLElement {
   return element("p", { class: "parts quiet" }, [
-    parts.map(({ name, share }) => `${name} ${percent(share)}`).join(" · "),
+    parts.map(({ name, share }) => `${PARTS[name] ?? name} ${percent(share).replace(" ", "\u00a0")}`).join(" · "),
   ]);
 }
 
@@ -189,7 +190,16 @@ function separates(story: Story, mine: Candidate, other: Candidate): string {
   const worth = best ? best.share * (ahead.score ?? 0) : 0;
   const alone = best && worth > Math.abs(apart) ? " Its first reason alone is worth more than that." : "";
   const names = [ahead, behind].map(({ entity }) => story.name(entity));
-  return `${names[0] ?? ""} is ahead of ${names[1] ?? ""} by ${Math.abs(apart).toPrecision(2)}.${alone}`;
+  const told = `${names[0] ?? ""} is ahead of ${names[1] ?? ""} by ${Math.abs(apart).toPrecision(2)}.${alone}`;
+  return told + factors(ahead, behind);
+}
+
+/** Where a score is factor · sum^exponent: how much of the distance facts make, and how much the factor. */
+function factors({ weight: ahead }: Candidate, { weight: behind }: Candidate): string {
+  if (!ahead || !behind) return "";
+  const facts = (ahead[1] / behind[1]) ** ahead[2];
+  const times = (ratio: number): string => `${ratio.toPrecision(2)} times`;
+  return ` Its facts weigh ${times(facts)} as much; the factor, which is no fact’s, makes that ${times((ahead[0] / behind[0]) * facts)}.`;
 }
 
 export function aboutReason(story: Story, id: number, chosen: number): string[] {
@@ -218,7 +228,7 @@ export function aboutLink({ story, candidate }: Scene, link: Link): string[] {
   const contribution = `contribution ${strongest.contribution.toPrecision(2)} in step ${String(strongest.step)}`;
   return [
     first,
-    [link.time, carried, contribution].join(" · "),
+    [link.time, carried, story.grown ? contribution : (link.part ?? "")].join(" · "),
     ...bundle,
     ...others.slice(0, 5),
     ...link.members.flatMap((id) => toldSources(story, story.links[id])),
@@ -234,5 +244,5 @@ export function aboutNode({ story, candidate, links }: Scene, node: Node): strin
   const told = [...new Set(facts.flatMap((link) => link.members.flatMap((id) => story.links[id]?.sentence ?? [])))];
   const many = (node.count ?? 1) > 1 ? `, ${String(node.count)} times, last` : "";
   const title = `${node.label ?? story.name(node.entity)}${many ? `${many} ${node.time}` : `, ${node.time}`}`;
-  return [title, `${through} · attention ${attention}`, ...told.slice(0, 4)];
+  return [title, `${through}${story.grown ? ` · attention ${attention}` : ""}`, ...told.slice(0, 4)];
 }

@@ -29,7 +29,7 @@ const toldFrame = (frame: Frame, story: Story): string => {
 };
 
 const toldLeast = (least: number): string => {
-  if (least === 0) return "everything kept";
+  if (least === 0) return "everything";
   return least < 1e-6 ? "all that carried some" : `at least ${String(100 * least)} % of the score`;
 };
 
@@ -86,15 +86,14 @@ export function makeTools({ choose, redraw }: Actions): Tools {
     }, BEAT);
   }
 
+  const replayed = element("div", { class: "replay" }, [play, step, stepText]);
+  const dropped = element("label", {}, [pruned, "and what was pruned"]);
   return {
-    root: element("div", { class: "tools" }, [
-      element("div", { class: "replay" }, [play, step, stepText]),
-      element("label", {}, ["Show", least, leastText]),
-      element("label", {}, [pruned, "and what was pruned"]),
-    ]),
+    root: element("div", { class: "tools" }, [replayed, element("label", {}, ["Show", least, leastText]), dropped]),
     load(next): void {
       replay(false);
       story = next;
+      replayed.hidden = dropped.hidden = !story.grown;
       all = frames(story.steps);
       place = all.length - 1;
       step.max = String(place);

@@ -30,6 +30,8 @@ export interface Moment {
 
 /** With a filter on, how many pruned links are shown with the rest. */
 const GHOSTS = 24;
+/** Where repeats are drawn as one, each line says much: at first there are so many. */
+const FEW_REPEATS = 8;
 
 export const LEASTS: readonly number[] = [0, 1e-9, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 
@@ -47,13 +49,39 @@ export const wasKept = (link: Link): boolean => link.looks.some((look) => look.k
 
 export const peak = (link: Link): number => Math.max(...link.looks.map((look) => look.contribution));
 
+/** Of facts that were weighed as they are, those that differ by their dates only: they are drawn as one. */
+function repeats(story: Story, link: Link): string {
+  if (story.grown) return String(link.target);
+  const [near, far] = [link.source, link.target].map((id) => story.nodes[id]?.entity ?? "");
+  return [near, far, link.relation, String(link.heads.includes(link.target))].join("\n");
+}
+
+/** What a link carried, with its repeats where these are drawn as one. */
+function shareOfRepeats(story: Story, candidate: Candidate | undefined): (link: Link) => number {
+  if (story.grown) return (link) => shareOf(candidate, link);
+  const total = new Map<string, number>();
+  for (const link of story.links) {
+    const key = repeats(story, link);
+    total.set(key, (total.get(key) ?? 0) + shareOf(candidate, link));
+  }
+  return (link) => total.get(repeats(story, link)) ?? 0;
+}
+
 /** The links to show, whatever the moment: the layout is made for all of them, so a replay moves nothing. */
 export function chosen(story: Story, choice: Choice): Link[] {
   const candidate = story.candidates[choice.candidate];
   const kept = story.links.filter(wasKept);
-  const mine = new Set(choice.least > 0 ? kept.filter((link) => shareOf(candidate, link) >= choice.least) : kept);
+  const carried = shareOfRepeats(story, candidate);
+  const mine = new Set(choice.least > 0 ? kept.filter((link) => carried(link) >= choice.least) : kept);
   const incoming = new Map<number, Link[]>();
   for (const link of kept) incoming.set(link.target, [...(incoming.get(link.target) ?? []), link]);
+  // Of a chain's repeats only those are shown that begin with what is shown.
+  if (!story.grown)
+    for (let before = -1; before !== mine.size;) {
+      before = mine.size;
+      const led = new Set([0, ...[...mine].map((link) => link.target)]);
+      for (const link of mine) if (incoming.has(link.source) && !led.has(link.source)) mine.delete(link);
+    }
   // A link may carry enough of the score while no single link to its source does: every shown link hangs together
   // with the question, by the heaviest way there.
   const reached = new Set([0, ...[...mine].map((link) => link.target)]);
@@ -79,7 +107,8 @@ export function chosen(story: Story, choice: Choice): Link[] {
 /** The least share that leaves at most so many nodes; a little more where that would leave next to nothing. */
 export function tidy(story: Story, candidate: number, most: number): number {
   const size = (least: number): number =>
-    new Set(chosen(story, { candidate, least, pruned: false }).map((link) => link.target)).size;
+    new Set(chosen(story, { candidate, least, pruned: false }).map((link) => repeats(story, link))).size;
+  if (!story.grown) return LEASTS.find((least) => least > 0 && size(least) <= FEW_REPEATS) ?? LEASTS.at(-1) ?? 0;
   const place = LEASTS.findIndex((least) => least > 0 && size(least) <= most);
   const [before, least] = [LEASTS[place - 1] ?? 0, LEASTS.at(place) ?? 0];
   return before > 0 && size(least) < most / 4 && size(before) <= 2 * most ? before : least;

@@ -186,23 +186,23 @@ class Explanation:
         reasons = []
         for one in self.bundles:
             hops = {hop for chain in one.chains for hop in chain.hops}
-            reasons.append((one.reason, tuple(witness.edges(hops)) if witness and hops else ()))
-        left = max(0.0, 1 - sum(reason.share for reason, _ in reasons)) if reasons else 0.0
+            rows = tuple(witness.edges(hops)) if witness and hops else ()
+            reasons.append(pictures.Told(one.reason, rows, self.case.ways(one) if self.case else ()))
+        left = max(0.0, 1 - sum(told.reason.share for told in reasons)) if reasons else 0.0
         share = next((part.share for part in self.parts if part.name == "graph"), 1.0)
         graph = self.whole_graph
         if share != 1.0:
             graph = replace(graph, edges=tuple(replace(edge, share=share * edge.share) for edge in graph.edges))
-        counted = self.case.counted() if self.case else ()
         return pictures.Candidate(
             entity=str(self.answer),
             graph=graph,
             paths=self.paths,
-            counted=counted,
             reasons=tuple(reasons),
             rest=left,
             parts=self.parts,
             rank=self.rank,
             score=self.score,
+            weight=self.case.attribution.weight if self.case else None,
         )
 
     def _about(self, shown: "Sequence[Explanation]") -> pictures.About:

@@ -13,7 +13,6 @@ from xerte.api.forecast import Forecast, named
 from xerte.data.dataset import Dataset
 from xerte.explanation import picture as pictures
 from xerte.explanation.attribution import Attribution
-from xerte.explanation.named import Path
 from xerte.explanation.reasons import MOST_PATHS, Bundled, bundle
 from xerte.explanation.sentences import Teller, default_teller
 from xerte.explanation.telling import Telling
@@ -76,14 +75,13 @@ class Case:
         most = None if self.most is None else max(self.most, MOST_PATHS)
         return tuple(bundle(self.attribution.chains(most), self.telling, self.known))
 
-    def counted(self) -> tuple[Path, ...]:
-        """The paths of one fact that came from no graph, heaviest first."""
-        chains = [(part, chain) for part, chain in self.attribution.chains(0) if not chain.hops and chain.facts]
-        chains.sort(key=lambda one: -one[1].share)
-        tell = self.telling.fact
+    def ways(self, bundled: Bundled) -> tuple[pictures.Way, ...]:
+        """The heaviest chains of a reason that came from no graph, from the question's entity on."""
+        tell, part = self.telling.fact, bundled.reason.part
         return tuple(
-            Path((fact := tell(chain.facts[0], chain.share),), chain.share, fact.sentence, part)
-            for part, chain in chains[: pictures.MOST_COUNTED]
+            pictures.Way(part, chain.share, tuple(tell(fact, chain.share) for fact in reversed(chain.facts)))
+            for chain in bundled.chains[: pictures.MOST_WAYS]
+            if chain.facts and not chain.hops
         )
 
     def sources(self, shown: Sequence[Explanation]) -> Mapping[tuple[str, str, str, str], Mapping[str, str]]:

@@ -54,6 +54,14 @@ class Attribution:
         return float(self._scores.scores[self._row, self._answer]) if self.reached else None
 
     @property
+    def weight(self) -> tuple[float, float, float] | None:
+        """(factor, sum of parts, exponent) of the score = factor · sum^exponent; None where it is the sum."""
+        factor, exponent = self._scores.factor, self._scores.exponent
+        if not self.reached or factor is None or exponent is None:
+            return None
+        return float(factor[self._row, self._answer]), self._total, float(exponent[self._row])
+
+    @property
     def rank(self) -> int | None:
         """The candidate's place, from 1 on, ties in the order of ids; None where it was not reached."""
         if not self.reached:
@@ -113,7 +121,7 @@ class Attribution:
                     yield part.name, chain._replace(share=share * chain.share)
             elif part.chains is not None:
                 for facts, weight in islice(part.chains(self._row, self._answer), most):
-                    yield part.name, Chain(facts, weight / self._total)
+                    yield part.name, Chain(facts[::-1], weight / self._total)
             elif part.evidence is not None:
                 found = part.evidence(self._row, self._answer)
                 for fact, weight in zip(found.fact.tolist(), found.weight.tolist(), strict=True):
@@ -124,8 +132,9 @@ class Attribution:
         chains = sorted(self.chains(most), key=lambda one: -one[1].share)[:most]
         telling, paths = self.telling, []
         for part, chain in chains:
-            facts = tuple(telling.fact(fact, self.facts.get(fact, chain.share)) for fact in chain.facts)
-            clauses = [(telling.clause(fact), telling.moment(fact)) for fact in chain.facts]
+            ordered = telling.in_order(chain.facts)
+            facts = tuple(telling.fact(fact, self.facts.get(fact, chain.share)) for fact in ordered)
+            clauses = [(telling.clause(fact), telling.moment(fact)) for fact in ordered]
             paths.append(Path(facts, chain.share, story(clauses) if clauses else STAYED, part))
         return tuple(paths), max(0.0, 1 - sum(path.share for path in paths)) if paths else 0.0
 

@@ -1,20 +1,50 @@
 """The document a picture is drawn from: one graph, and for every candidate who carried how much of its score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from xerte.explanation.named import Edge, Graph, Node, PartShare, Path, Reason
+from xerte.explanation.named import Edge, Fact, Graph, Node, PartShare, Path, Reason
 
 FORMAT = "xerte-picture-1"
 MOST_CANDIDATES = 10
 MOST_PRUNED = 500
 """How many pruned edges a picture holds: those with the largest contributions."""
 
-MOST_COUNTED = 40
-"""How many facts of a candidate are drawn that no graph led to."""
+MOST_WAYS = 150
+"""How many ways to a candidate are drawn that no graph led to."""
 
 Names = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Way:
+    """Facts that led to a candidate without an inference graph.
+
+    Attributes:
+        part: of the model's sum.
+        share: of the candidate's score.
+        facts: from the question's entity on; or one fact of others about the candidate.
+    """
+
+    part: str
+    share: float
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A reason and what it is drawn by.
+
+    Attributes:
+        reason: in words.
+        rows: of the graph's edges that its paths ran over.
+        ways: what no graph led to.
+    """
+
+    reason: Reason
+    rows: tuple[int, ...] = ()
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -25,22 +55,22 @@ class Candidate:
         entity: its name.
         graph: the question's whole graph with this candidate's shares; the same nodes and edges for all candidates.
         paths: its best paths.
-        counted: its paths of one fact that came from no graph; they are drawn, too.
-        reasons: its paths in few words, each with the rows of the graph's edges they ran over.
+        reasons: its paths in few words, each with what it is drawn by.
         rest: the share of all other paths.
         parts: how its score divides among the model's parts.
         rank, score: None where it was not reached.
+        weight: (factor, sum of parts, exponent), where the score is factor · sum^exponent.
     """
 
     entity: str
     graph: Graph
     paths: tuple[Path, ...] = ()
-    counted: tuple[Path, ...] = ()
-    reasons: tuple[tuple[Reason, tuple[int, ...]], ...] = ()
+    reasons: tuple[Told, ...] = ()
     rest: float = 0.0
     parts: tuple[PartShare, ...] = ()
     rank: int | None = None
     score: float | None = None
+    weight: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +105,7 @@ def document(question: dict[str, str], candidates: Sequence[Candidate], about: A
 
     Columns instead of rows, and names by their place in `names`: a document is a few dozen kilobytes.
     """
-    candidates = _with_counted(question, candidates)
+    candidates, part_of = _with_ways(question, candidates)
     graph = candidates[0].graph if candidates else Graph((_asked(question),))
     rows = _shown(graph)
     nodes = [0, *sorted({end for row in rows for end in (graph.edges[row].source, graph.edges[row].target)} - {0})]
@@ -111,6 +141,7 @@ def document(question: dict[str, str], candidates: Sequence[Candidate], about: A
             "step": [graph.edges[row].step for row in rows],
             "contribution": [_short(graph.edges[row].contribution) for row in rows],
             "kept": [int(graph.edges[row].kept) for row in rows],
+            **({"part": [names[part_of.get(row, "graph")] for row in rows]} if part_of else {}),
         },
         "candidates": [_packed(one, rows, new_row) for one in candidates],
     }
@@ -143,10 +174,11 @@ def _packed(one: Candidate, rows: Sequence[int], new_row: Mapping[int, int]) -> 
                 "times": reason.times,
                 "edges": [new_row[row] for row in edges if row in new_row],
             }
-            for reason, edges in one.reasons
+            for reason, edges in ((told.reason, told.rows) for told in one.reasons)
         ],
         "rest": _short(one.rest),
         "parts": [{"name": part.name, "share": _short(part.share)} for part in one.parts],
+        **({"weight": [_short(value) for value in one.weight]} if one.weight else {}),
     }
 
 
@@ -193,60 +225,101 @@ def _asked(question: dict[str, str]) -> Node:
     return Node(0, known, question["time"], 0, (1.0, 0.0), True)
 
 
-def _with_counted(question: dict[str, str], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates with the facts drawn that no graph led to: those of the question's own entity as ways from the
-    question, those of others between the two they are about."""
-    counted = [(one, path) for one in candidates for path in one.counted[:MOST_COUNTED]]
-    if not counted:
-        return [one if one.graph.nodes else replace(one, graph=Graph((_asked(question),))) for one in candidates]
+def _with_ways(question: dict[str, str], candidates: Sequence[Candidate]) -> tuple[list[Candidate], dict[int, str]]:
+    """The candidates with what no graph led to drawn as well, and the part that each such row of edges comes from.
+
+    Ways go from the question's own entity on; facts of others are drawn between the two they are about.
+    """
     base = next((one.graph for one in candidates if one.graph.nodes), Graph((_asked(question),)))
-    steps, known = len(base.nodes[0].attention) - 1, base.nodes[0].entity
-    nodes = {(node.entity, node.time): node for node in base.nodes}
-    scale = sum(path.share for _, path in counted)
-
-    def node(entity: str, time: str, share: float) -> int:
-        had = nodes.get((entity, time)) or Node(len(nodes), entity, time, 1, (0.0,) * (steps + 1), True)
-        attention = (*had.attention[:-1], had.attention[-1] + share / scale)
-        nodes[entity, time] = replace(had, attention=attention, kept=True)
-        return had.id
-
-    edges: list[Edge] = []
-    for one, path in counted:
-        (fact,) = path.facts
-        other = fact.object if fact.subject == one.entity else fact.subject
-        source = 0 if known in (fact.subject, fact.object) else node(other, fact.time, 0.0)
-        edges.append(
-            Edge(
-                source=source,
-                target=node(one.entity, fact.time, path.share),
-                subject=fact.subject,
-                relation=fact.relation,
-                object=fact.object,
-                time=fact.time,
-                step=1,
-                attention=path.share / scale,
-                contribution=path.share / scale,
-                share=0.0,
-                kept=True,
-                sentence=fact.sentence,
-            )
+    canvas = _Canvas(base)
+    rows_of: list[list[list[int]]] = []
+    for place, one in enumerate(candidates):
+        shown = sorted((way for told in one.reasons for way in told.ways), key=lambda way: -way.share)[:MOST_WAYS]
+        drawn = {id(way) for way in shown}
+        rows_of.append(
+            [
+                [row for way in told.ways if id(way) in drawn for row in canvas.draw(place, one.entity, way)]
+                for told in one.reasons
+            ]
         )
-    drawn = tuple(nodes.values())
     made = []
-    for one in candidates:
+    for place, one in enumerate(candidates):
         mine = one.graph.edges or tuple(replace(edge, share=0.0) for edge in base.edges)
-        own = tuple(
-            replace(edge, share=path.share if whose is one else 0.0)
-            for edge, (whose, path) in zip(edges, counted, strict=True)
-        )
-        row_of = {
-            (path.part, _names(edge)): len(mine) + row
-            for row, (edge, (whose, path)) in enumerate(zip(edges, counted, strict=True))
-            if whose is one
-        }
         reasons = tuple(
-            (reason, (*rows, *(row_of[reason.part, fact] for fact in reason.facts if (reason.part, fact) in row_of)))
-            for reason, rows in one.reasons
+            replace(told, rows=(*told.rows, *dict.fromkeys(rows)))
+            for told, rows in zip(one.reasons, rows_of[place], strict=True)
         )
-        made.append(replace(one, graph=Graph(drawn, (*mine, *own)), reasons=reasons))
-    return made
+        made.append(replace(one, graph=Graph(canvas.nodes(), (*mine, *canvas.edges(place))), reasons=reasons))
+    return made, canvas.parts()
+
+
+class _Canvas:
+    """Nodes and edges that are added to a graph, each once, whoever they speak for.
+
+    Args:
+        base: the graph.
+    """
+
+    def __init__(self, base: Graph) -> None:
+        self._first, self._steps = len(base.edges), len(base.nodes[0].attention) - 1
+        self._known = base.nodes[0].entity
+        self._nodes = {(node.entity, node.time): node for node in base.nodes}
+        self._came: dict[tuple[str, str], float] = {}
+        self._row: dict[tuple[int, int, Names], int] = {}
+        self._edges: list[Edge] = []
+        self._share: list[dict[int, float]] = []
+        self._part: list[dict[str, float]] = []
+
+    def draw(self, place: int, entity: str, way: Way) -> Iterator[int]:
+        """The rows of the edges of one way to a candidate."""
+        at, here = 0, self._known
+        for fact in way.facts:
+            if here not in (fact.subject, fact.object):  # others about the candidate
+                here = fact.object if fact.subject == entity else fact.subject
+                at = self._node(here, fact.time, 0.0)
+            there = fact.object if fact.subject == here else fact.subject
+            target = self._node(there, fact.time, way.share)
+            yield self._edge(place, at, target, fact, way)
+            at, here = target, there
+
+    def _node(self, entity: str, time: str, share: float) -> int:
+        key = entity, time
+        if key not in self._nodes:
+            self._nodes[key] = Node(len(self._nodes), entity, time, 1, (0.0,) * (self._steps + 1), True)
+        self._came[key] = self._came.get(key, 0.0) + share
+        return self._nodes[key].id
+
+    def _edge(self, place: int, source: int, target: int, fact: Fact, way: Way) -> int:
+        key = source, target, (fact.subject, fact.relation, fact.object, fact.time)
+        row = self._row.setdefault(key, len(self._edges))
+        if row == len(self._edges):
+            self._edges.append(Edge(source, target, *key[2], 1, 0.0, 0.0, 0.0, True, fact.sentence))
+            self._share.append({})
+            self._part.append({})
+        self._share[row][place] = self._share[row].get(place, 0.0) + way.share
+        self._part[row][way.part] = self._part[row].get(way.part, 0.0) + way.share
+        return self._first + row
+
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes, sized by what came to them."""
+        scale = max(1e-12, sum(self._came.values()))
+
+        def sized(key: tuple[str, str], node: Node) -> Node:
+            if key not in self._came:
+                return node
+            return replace(
+                node, kept=True, attention=(*node.attention[:-1], node.attention[-1] + self._came[key] / scale)
+            )
+
+        return tuple(sized(key, node) for key, node in self._nodes.items())
+
+    def edges(self, place: int) -> Iterator[Edge]:
+        """What was added, with the shares of one candidate."""
+        scale = max(1e-12, sum(sum(shares.values()) for shares in self._share))
+        for edge, shares in zip(self._edges, self._share, strict=True):
+            part = sum(shares.values()) / scale
+            yield replace(edge, attention=part, contribution=part, share=shares.get(place, 0.0))
+
+    def parts(self) -> dict[int, str]:
+        """The part of every row that was added: the one that counts it most."""
+        return {row: max(some, key=lambda name: some[name]) for row, some in enumerate(self._part, self._first)}

@@ -5,6 +5,7 @@ The shares of all reasons, and of what is left, sum to 1: they may lead an expla
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xerte.explanation.attribution import STAYED
 from xerte.explanation.named import Reason
@@ -15,6 +16,7 @@ from xerte.explanation.witness import Chain
 MOST_PATHS = 100
 """How many paths of a graph are bundled; what the others bring is told as a number."""
 
+_MIRRORED = ", and the other way round"
 Row = tuple[int, int, int, int]
 """(subject, relation, object, time)."""
 
@@ -67,19 +69,25 @@ def _pattern(row: Row, happened: set[Row], known: int | None) -> Pattern:
 
 def _told(part: str, patterns: tuple[Pattern, ...], chains: list[Chain], telling: Telling) -> Bundled:
     columns = [sorted({chain.facts[place] for chain in chains}) for place in range(len(patterns))]
-    clauses = [_clause(facts, pattern, telling) for facts, pattern in zip(columns, patterns, strict=True)]
+    time = {fact: telling.row(fact)[3] for column in columns for fact in column}
+    order = sorted(range(len(columns)), key=lambda place: max(time[fact] for fact in columns[place]))
+    clauses = [_clause(columns[place], patterns[place], telling) for place in order]
     if not clauses:
         text = STAYED
-    elif len(clauses) == 1:
-        text = _sentence(*clauses[0])
-    else:
+    elif len(clauses) > 1 and all(_ascending([time[chain.facts[place]] for place in order]) for chain in chains):
         text = _story(clauses)
-    every = sorted({fact for column in columns for fact in column}, key=lambda fact: (-telling.row(fact)[3], fact))
+    else:
+        text = " ".join(_sentence(*clause) for clause in clauses)
+    every = sorted(time, key=lambda fact: (-time[fact], fact))
     share = sum(chain.share for chain in chains)
     because = " and ".join(_because(*clause) for clause in clauses)
     because = because.replace("Others ", "others ", 1) if because.startswith("Others ") else because
     reason = Reason(share, text, part, len(chains), tuple(telling.names(fact) for fact in every), because)
     return Bundled(reason, tuple(sorted(chains, key=lambda chain: -chain.share)))
+
+
+def _ascending(times: list[int]) -> bool:
+    return all(one < later for one, later in pairwise(times))
 
 
 def _clause(facts: list[int], pattern: Pattern, telling: Telling) -> "Clause":
@@ -89,7 +97,7 @@ def _clause(facts: list[int], pattern: Pattern, telling: Telling) -> "Clause":
     if isinstance(pattern, int):
         return _of_others(facts, telling), len(facts), moment
     clause = telling.clause(max(facts, key=lambda fact: (telling.row(fact)[3], -fact)))
-    return (f"{clause}, and the other way round" if pattern[3] else clause), len(times), moment
+    return (f"{clause}{_MIRRORED}" if pattern[3] else clause), len(times), moment
 
 
 def _of_others(facts: list[int], telling: Telling) -> str:
@@ -110,7 +118,8 @@ def _sentence(clause: str, times: int, moment: str) -> str:
 
 
 def _because(clause: str, times: int, moment: str) -> str:
-    return f"{clause} {moment}" if times == 1 else f"{clause} {times:,} times, last {moment}"
+    stop = "," if clause.endswith(_MIRRORED) else ""
+    return f"{clause} {moment}" if times == 1 else f"{clause}{stop} {times:,} times, last {moment}"
 
 
 def _story(clauses: list[Clause]) -> str:

@@ -221,8 +221,8 @@ def sentence(clause: str, moment: str) -> str:
 
 def story(clauses: Sequence[tuple[str, str]]) -> str:
     """Several (clause, moment), earliest first, as one text: "First, on …. Later, on …." """
-    if len(clauses) == 1:
-        return sentence(*clauses[0])
+    if len({moment for _, moment in clauses}) < len(clauses) or len(clauses) == 1:
+        return " ".join(sentence(*one) for one in clauses)
     openings = ["First", *["Then"] * (len(clauses) - 2), "Later"]
     parts = (f"{word}, {moment}, {ended(clause)}" for word, (clause, moment) in zip(openings, clauses, strict=True))
     return " ".join(parts)

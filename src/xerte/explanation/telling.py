@@ -44,6 +44,10 @@ class Telling:
         """ "on 2014-11-09"."""
         return when(self.names(fact)[3], self.dated)
 
+    def in_order(self, facts: Iterable[int]) -> list[int]:
+        """Earliest first; of the same time as they are."""
+        return sorted(facts, key=lambda fact: self.row(fact)[3])
+
     def sentence(self, fact: int) -> str:
         """ "On 2014-11-09, Iran consulted Oman." """
         names = self.names(fact)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from xerte.explanation.named import Reason
+from xerte.explanation.sentences import ended
 
 MOSTLY = 0.5
 """From this share on a reason is what an answer mostly rests on."""
@@ -61,7 +62,7 @@ def verdict(
     if without is not None:
         who_then = "nobody" if without.answer is None else without.answer
         change = f"; without that, {'still ' if who_then == (first or answer) else ''}{who_then}"
-    return f"{who}: {why} {best.because}{change}.{own}"
+    return ended(f"{who}: {why} {best.because}{change}") + own
 
 
 def _ordinal(number: int) -> str:

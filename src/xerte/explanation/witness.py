@@ -17,7 +17,7 @@ class Chain(NamedTuple):
     """A path in numbers.
 
     Attributes:
-        facts: earliest first.
+        facts: from the answer back to the question's entity; in an inference graph that is earliest first.
         share: of the answer's score.
         hops: (source, target, fact): the edges of the graph that it ran over, if it came from one.
     """
