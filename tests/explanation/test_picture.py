@@ -135,7 +135,10 @@ def test_facts_that_no_graph_led_to_are_drawn_between_those_they_are_about(data:
     assert {one["name"] for one in first["parts"]} == {"past", "prior"}
 
 
-def test_walks_are_drawn_fact_by_fact_and_told_in_the_order_of_time(data: Dataset) -> None:
+def test_walks_are_drawn_fact_by_fact_and_told_in_the_order_of_time(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picture, "MOST_WAYS", 100_000)
     told = Model(weighing(data), data).forecast(*ASKED).explain(most=None)
     packed = told.picture
     (first,) = (one for one in packed["candidates"] if one["entity"] == told.answer)

@@ -12,6 +12,7 @@ from xerte.forecaster import Evidence, Queries
 from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
 from xerte.parts.partners import age_basis, find_partners
+from xerte.parts.walk import Step
 from xerte.parts.weighing import PACE, Tables
 from xerte.segment import expand, segment_sum
 
@@ -28,9 +29,8 @@ def past_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, ro
 
 
 @torch.no_grad()
-def walk_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
+def walk_facts(walked: "Walked", history: TemporalIndex, candidate: int) -> Evidence:
     """Every fact on a walk to the candidate; a walk's weight counts for each of its facts."""
-    walked = _Walked(model, history, queries[row : row + 1])
     wanted = walked.first_chance.new_zeros(history.num_entities)  # how much of an entity's mass ends at the candidate
     positions, weights = [], []
     for step, gate in zip(reversed(walked.steps), reversed(walked.gates), strict=True):
@@ -45,16 +45,12 @@ def walk_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, ro
     return _heaviest(history, torch.cat(positions), torch.cat(weights))
 
 
-@torch.no_grad()
-def walk_chains(
-    model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int
-) -> Iterator[tuple[tuple[int, ...], float]]:
+def walk_chains(walked: "Walked", history: TemporalIndex, candidate: int) -> Iterator[tuple[tuple[int, ...], float]]:
     """The walks to the candidate, heaviest first: their facts, from the subject on, and what each walk brought.
 
     Walks are built from their ends. All walks with one ending together weigh at least as much as any of them, so the
     ending that weighs most is always lengthened next, and whole walks come out in order.
     """
-    walked = _Walked(model, history, queries[row : row + 1])
     endings: list[
         tuple[float, int, int, int, float, tuple[int, ...]]
     ] = []  # (−weight, number, level, entity, share, …)
@@ -91,7 +87,7 @@ def prior_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, r
     return _heaviest(history, position, torch.where(time >= facts.time_of(low), weight, 0))
 
 
-class _Walked:
+class Walked:
     """The walks of one question, ready to be followed back.
 
     Attributes:
@@ -100,11 +96,16 @@ class _Walked:
         first_position, first_object, first_chance: the facts of the first step.
     """
 
-    def __init__(self, model: "SumOfParts", history: TemporalIndex, query: Queries) -> None:
+    @torch.no_grad()
+    def __init__(
+        self, model: "SumOfParts", history: TemporalIndex, query: Queries, steps: list[Step] | None = None
+    ) -> None:
         walk, scale = model.walk, model.scale()
         assert walk is not None
-        partners = find_partners(history, query, model.settings.last, scale, model.ticks_per_unit)
-        _, self.steps = walk(history, query, partners, scale, model.ticks_per_unit)
+        if steps is None:
+            partners = find_partners(history, query, model.settings.last, scale, model.ticks_per_unit)
+            _, steps = walk(history, query, partners, scale, model.ticks_per_unit)
+        self.steps = steps
         self.gates: list[float] = walk.gates().index_select(0, query.relation)[0].tolist()
         self.first_position, weight = _first_facts(model, history, query, walk.first_tables())
         self.first_chance = weight / (weight.sum() + (PACE * walk.leak[0]).exp())
@@ -142,5 +143,38 @@ def _heaviest(history: TemporalIndex, position: Tensor, weight: Tensor) -> Evide
     return Evidence(fact[order], total[order])
 
 
-FACTS = {"past": past_facts, "walk": walk_facts, "prior": prior_facts}
-"""By the name of the part."""
+class Trail:
+    """The facts behind a batch of forecasts; the walks of a question are followed once, whoever is asked about.
+
+    Args:
+        model, history, queries: what was asked of whom.
+        steps: of the walks, where there is one question.
+    """
+
+    def __init__(
+        self, model: "SumOfParts", history: TemporalIndex, queries: Queries, steps: list[Step] | None = None
+    ) -> None:
+        self._model, self._history, self._queries, self._steps = model, history, queries, steps
+        self._walked: tuple[int, Walked] | None = None
+
+    def past(self, row: int, candidate: int) -> Evidence:
+        """See `past_facts`."""
+        return past_facts(self._model, self._history, self._queries, row, candidate)
+
+    def prior(self, row: int, candidate: int) -> Evidence:
+        """See `prior_facts`."""
+        return prior_facts(self._model, self._history, self._queries, row, candidate)
+
+    def walk(self, row: int, candidate: int) -> Evidence:
+        """See `walk_facts`."""
+        return walk_facts(self._walks(row), self._history, candidate)
+
+    def chains(self, row: int, candidate: int) -> Iterator[tuple[tuple[int, ...], float]]:
+        """See `walk_chains`."""
+        return walk_chains(self._walks(row), self._history, candidate)
+
+    def _walks(self, row: int) -> Walked:
+        if self._walked is None or self._walked[0] != row:
+            query = self._queries[row : row + 1]
+            self._walked = row, Walked(self._model, self._history, query, self._steps)
+        return self._walked[1]

@@ -1,7 +1,6 @@
 """The sum of parts: past + walk + prior, to a power, times a factor. Every term of the sum is made of facts."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import ClassVar
 
 import torch
@@ -11,12 +10,12 @@ from xerte.data.frame import Frame
 from xerte.forecaster import Learner, Loss, Meaning, Part, Queries, Scores
 from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
-from xerte.parts import evidence
+from xerte.parts.evidence import Trail
 from xerte.parts.factor import Factor, activity
 from xerte.parts.partners import find_partners
 from xerte.parts.prior import Prior, count
 from xerte.parts.settings import PartsSettings
-from xerte.parts.walk import Reach, Walk
+from xerte.parts.walk import Reach, Step, Walk
 from xerte.parts.weighing import PACE, Weighing, pooled
 from xerte.segment import expand
 from xerte.types import Bool, Float, Int
@@ -70,20 +69,16 @@ class SumOfParts(Learner):
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """The probability of every entity; all are reached."""
         chunks = [self._answer(history, queries[rows]) for rows in _chunks(len(queries))]
+        trail = Trail(self, history, queries, chunks[0][3] if len(queries) == 1 else None)
         names = [name for name, _ in chunks[0][0]] if chunks else ["past"]
         empty = self.exponent.new_zeros(0, history.num_entities)
-        weights = {name: torch.cat([empty, *(dict(parts)[name] for parts, _, _ in chunks)]) for name in names}
-        log_factor = torch.cat([empty, *(factor for _, factor, _ in chunks)])
-        exponent = torch.cat([empty[:, 0], *(exponent for _, _, exponent in chunks)])
+        weights = {name: torch.cat([empty, *(dict(parts)[name] for parts, *_ in chunks)]) for name in names}
+        log_factor = torch.cat([empty, *(factor for _, factor, *_ in chunks)])
+        exponent = torch.cat([empty[:, 0], *(exponent for _, _, exponent, _ in chunks)])
         logits = log_factor + exponent[:, None] * _total([*weights.items()]).log()
         log_factor = log_factor - torch.logsumexp(logits, dim=1, keepdim=True)
         parts = tuple(
-            Part(
-                name,
-                weight,
-                partial(evidence.FACTS[name], self, history, queries),
-                chains=partial(evidence.walk_chains, self, history, queries) if name == "walk" else None,
-            )
+            Part(name, weight, getattr(trail, name), chains=trail.chains if name == "walk" else None)
             for name, weight in weights.items()
         )
         reached = torch.ones_like(logits, dtype=torch.bool)
@@ -93,7 +88,7 @@ class SumOfParts(Learner):
         """−log p of every answer among those that are not true as well, and the relations' penalty."""
         asked, which = torch.unique(torch.stack(queries.columns(), dim=1), dim=0, return_inverse=True)
         distinct = Queries(*asked.T.contiguous())
-        parts, log_factor, exponent = self._answer(history, distinct)
+        parts, log_factor, exponent, _ = self._answer(history, distinct)
         logits = log_factor + exponent[:, None] * _total(parts).log()
         others = logits.masked_fill(self._true(history, distinct), -torch.inf)
         others = others.index_select(0, which).index_put(
@@ -126,8 +121,8 @@ class SumOfParts(Learner):
 
     def _answer(
         self, history: TemporalIndex, queries: Queries
-    ) -> tuple[list[tuple[str, Float[Tensor, "Q E"]]], Float[Tensor, "Q E"], Float[Tensor, "Q"]]:
-        """The parts by name [Q, E], the logarithm of the factor [Q, E], and β [Q]."""
+    ) -> tuple[list[tuple[str, Float[Tensor, "Q E"]]], Float[Tensor, "Q E"], Float[Tensor, "Q"], list[Step]]:
+        """The parts by name, the logarithm of the factor, β, and the steps of the walks."""
         s, scale, ticks = self.settings, self.scale(), self.ticks_per_unit
         count_scale = self.exponent.new_tensor([*s.count_scales, torch.inf])
         sizes = len(queries), history.num_entities
@@ -140,8 +135,9 @@ class SumOfParts(Learner):
         entity = partners.pair_object.index_select(0, partners.link_pair)
         parts = [("past", pooled(link_weight, partners.link_question, entity, *sizes))]
         walks: list[Tensor] = []
+        steps: list[Step] = []
         if self.walk is not None:
-            walks, _ = self.walk(history, queries, partners, scale, ticks)
+            walks, steps = self.walk(history, queries, partners, scale, ticks)
             parts.append(("walk", torch.stack(walks).sum(0)))
         parts.append(("prior", self.prior(counts)))
         row = torch.arange(len(queries), device=history.device)
@@ -155,7 +151,7 @@ class SumOfParts(Learner):
             cell = partners.pair_question * sizes[1] + partners.pair_object
             log_factor = log_factor.flatten().index_add(0, cell, met.to(log_factor.dtype)).view(sizes)
         exponent = (PACE * (self.exponent + self.own_exponent)).index_select(0, queries.relation).clamp(0.05, 3.0)
-        return parts, log_factor, exponent
+        return parts, log_factor, exponent, steps
 
 
 def _total(parts: Sequence[tuple[str, Float[Tensor, "Q E"]]]) -> Float[Tensor, "Q E"]:
