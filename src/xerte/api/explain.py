@@ -33,8 +33,6 @@ class Explanation:
         score: the answer's, also where it is not among the best; None where it was not reached.
         rank: its place, from 1; None where it was not reached.
         notes: the forecast's: what a reader should know, such as facts that were hidden or supposed.
-        evidence: the facts that carried its score, heaviest first. A path may run through several facts, so their
-            shares may sum to more than 1.
         paths: the best chains of facts from the query subject to the answer, best first.
         rest: the share of the score that came by other paths; with those of `paths` it makes 1.
         parts: how the score divides among the parts of the model's sum.
@@ -48,11 +46,18 @@ class Explanation:
     score: float | None = None
     rank: int | None = None
     notes: tuple[str, ...] = ()
-    evidence: tuple[Fact, ...] = ()
     paths: tuple[Path, ...] = ()
     rest: float = 0.0
     parts: tuple[PartShare, ...] = ()
     case: "Case | None" = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def evidence(self) -> tuple[Fact, ...]:
+        """The facts that carried its score, heaviest first.
+
+        A path may run through several facts, so their shares may sum to more than 1.
+        """
+        return self.case.attribution.evidence if self.case else ()
 
     @cached_property
     def bundles(self) -> tuple[Bundled, ...]:

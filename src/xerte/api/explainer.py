@@ -193,7 +193,6 @@ class Explainer:
             about,
             score=found.score,
             rank=rank if found.reached else None,
-            evidence=found.evidence,
             paths=paths,
             rest=rest,
             parts=found.parts(),

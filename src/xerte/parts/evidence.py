@@ -1,9 +1,12 @@
 """The facts behind a candidate's weight, part by part; each part's facts add up to its weight."""
 
 from collections.abc import Iterator
+from functools import lru_cache, partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,6 +15,8 @@ from xerte.forecaster import Evidence, Queries
 from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
 from xerte.parts.partners import age_basis, find_partners
+from xerte.parts.prior import Counts
+from xerte.parts.prior import count as count_facts
 from xerte.parts.walk import Step
 from xerte.parts.weighing import PACE, Tables
 from xerte.segment import expand, segment_sum
@@ -19,13 +24,14 @@ from xerte.segment import expand, segment_sum
 if TYPE_CHECKING:
     from xerte.parts.model import SumOfParts
 
+_KEPT = 16
+"""Candidates whose facts are kept."""
+
 
 @torch.no_grad()
 def past_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
     """Every fact between subject and candidate that was read, and what it weighs."""
-    query = queries[row : row + 1]
-    position, weight = _first_facts(model, history, query, model.past.tables())
-    return _heaviest(history, position, torch.where(history.edges(position).object == candidate, weight, 0))
+    return _heaviest(history, *_first_facts(model, history, queries[row : row + 1], model.past.tables(), candidate))
 
 
 @torch.no_grad()
@@ -45,40 +51,45 @@ def walk_facts(walked: "Walked", history: TemporalIndex, candidate: int) -> Evid
     return _heaviest(history, torch.cat(positions), torch.cat(weights))
 
 
-def walk_chains(walked: "Walked", history: TemporalIndex, candidate: int) -> Iterator[tuple[tuple[int, ...], float]]:
+def walk_chains(walked: "Walked", candidate: int) -> Iterator[tuple[tuple[int, ...], float]]:
     """The walks to the candidate, heaviest first: their facts, from the subject on, and what each walk brought.
 
     Walks are built from their ends. All walks with one ending together weigh at least as much as any of them, so the
-    ending that weighs most is always lengthened next, and whole walks come out in order.
+    ending that weighs most is always lengthened next, and whole walks come out in order. An ending is (level, entity,
+    the part of the mass there that ends this way, its facts); of the facts that lead to it the next heaviest waits.
     """
-    endings: list[
-        tuple[float, int, int, int, float, tuple[int, ...]]
-    ] = []  # (−weight, number, level, entity, share, …)
+    waiting: list[tuple[float, int, int, tuple[int, int, float, tuple[int, ...]]]] = []
+    number = count()
+
+    def wait(ending: tuple[int, int, float, tuple[int, ...]], place: int = 0) -> None:
+        mass = walked.arrivals(*ending[:2]).mass
+        if place < len(mass):
+            heappush(waiting, (-mass[place] * ending[2], next(number), place, ending))
+
     for level, gate in enumerate(walked.gates, start=2):
-        endings.append((-torch.inf, len(endings), level, candidate, gate, ()))
-    number = len(endings)
-    while endings:
-        weight, _, level, entity, share, positions = heappop(endings)
-        if not level:
-            yield tuple(history.edges(torch.tensor(positions, device=history.device)).fact.tolist()), -weight
-            continue
-        for position, before, mass, source_mass in walked.arrivals(level, entity):
-            brought = mass * share
-            ending = (-brought, number, level - 1, before, brought / source_mass, (position, *positions))
-            heappush(endings, ending)
-            number += 1
+        wait((level, candidate, gate, ()))
+    while waiting:
+        weight, _, place, ending = heappop(waiting)
+        wait(ending, place + 1)
+        level, entity, _, facts = ending
+        found = walked.arrivals(level, entity)
+        facts = (found.fact[place], *facts)
+        if level == 1:
+            yield facts, -weight
+        else:
+            wait((level - 1, found.source[place], -weight / found.source_mass[place], facts))
 
 
 @torch.no_grad()
-def prior_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
+def prior_facts(
+    model: "SumOfParts", history: TemporalIndex, query: Queries, candidate: int, counts: Counts | None
+) -> Evidence:
     """Every counted fact of the relation about the candidate; what each candidate has without any is no fact's."""
-    query, s = queries[row : row + 1], model.settings
+    s, scale = model.settings, model.exponent.new_tensor([*model.settings.count_scales, torch.inf])
+    counts = counts or count_facts(history, query, s.counted, scale, model.ticks_per_unit)
+    share = model.prior.weights().index_select(0, query.relation)[0] / (1 + counts.by_row[0].sum(0))
     facts = FactsByRelation.of(history)
-    low, high = facts.latest(query.relation, query.known_before, s.counted)
-    scale = model.exponent.new_tensor([*s.count_scales, torch.inf])
-    _, _, counted = facts.between(low, high)
-    basis = age_basis((query.time - counted).to(scale.dtype) / model.ticks_per_unit, scale)
-    share = model.prior.weights().index_select(0, query.relation)[0] / (1 + basis.sum(0))
+    low, _ = facts.latest(query.relation, query.known_before, s.counted)
     entity = torch.full_like(query.subject, candidate)
     _, rank = expand(*history.prior_of_relation(entity, opposite(query.relation), query.known_before))
     position = history.by_relation(rank)
@@ -109,26 +120,53 @@ class Walked:
         self.gates: list[float] = walk.gates().index_select(0, query.relation)[0].tolist()
         self.first_position, weight = _first_facts(model, history, query, walk.first_tables())
         self.first_chance = weight / (weight.sum() + (PACE * walk.leak[0]).exp())
-        self.first_object = history.edges(self.first_position).object
+        first = history.edges(self.first_position)
+        self.first_object = first.object
+        nobody = torch.zeros_like(self.first_object)
+        columns = [(first.object, first.fact, nobody, self.first_chance, torch.ones_like(self.first_chance))]
+        for step in self.steps:
+            source, mass = (column.index_select(0, step.edge_node) for column in (step.node_entity, step.node_mass))
+            columns.append((step.edge_object, history.edges(step.edge_position).fact, source, step.edge_mass, mass))
+        self._columns = [tuple(column.numpy(force=True) for column in level) for level in columns]
+        self._arrivals: dict[tuple[int, int], Arrivals] = {}
 
-    def arrivals(self, level: int, entity: int) -> Iterator[tuple[int, int, float, float]]:
-        """(position, entity it came from, mass, mass there) of the facts that lead to an entity at a level, from 1."""
-        if level == 1:
-            for at in torch.nonzero(self.first_object == entity)[:, 0].tolist():
-                yield int(self.first_position[at]), -1, float(self.first_chance[at]), 1.0
-            return
-        step = self.steps[level - 2]
-        for at in torch.nonzero(step.edge_object == entity)[:, 0].tolist():
-            node = int(step.edge_node[at])
-            source, mass = int(step.node_entity[node]), float(step.node_mass[node])
-            yield int(step.edge_position[at]), source, float(step.edge_mass[at]), mass
+    def arrivals(self, level: int, entity: int) -> "Arrivals":
+        """The facts that lead to an entity at a level, from 1."""
+        key = level, entity
+        if key not in self._arrivals:
+            object, fact, source, mass, source_mass = self._columns[level - 1]
+            rows = np.flatnonzero(object == entity)
+            rows = rows[np.argsort(-mass[rows], kind="stable")]
+            self._arrivals[key] = Arrivals(*(column[rows].tolist() for column in (fact, source, mass, source_mass)))
+        return self._arrivals[key]
 
 
-def _first_facts(model: "SumOfParts", history: TemporalIndex, query: Queries, tables: Tables) -> tuple[Tensor, Tensor]:
-    """Positions of the subject's facts that were read, and what each weighs."""
+class Arrivals(NamedTuple):
+    """Facts that lead to an entity, heaviest first.
+
+    Attributes:
+        fact: rows of the dataset's facts.
+        source: the entity each comes from.
+        mass: what came this way.
+        source_mass: what stood there.
+    """
+
+    fact: list[int]
+    source: list[int]
+    mass: list[float]
+    source_mass: list[float]
+
+
+def _first_facts(
+    model: "SumOfParts", history: TemporalIndex, query: Queries, tables: Tables, partner: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """Positions of the subject's facts (with this partner alone) that were read, and what each weighs."""
     start, stop = history.prior(query.subject, query.known_before)
     _, position = expand(torch.maximum(start, stop - model.settings.last), stop)
-    relation, _, time = history.read(position)
+    relation, object, time = history.read(position)
+    if partner is not None:
+        here = object == partner
+        position, relation, time = position[here], relation[here], time[here]
     scale = model.scale()
     age = (query.time - time).to(scale.dtype) / model.ticks_per_unit
     return position, tables.weigh(query.relation.expand_as(relation), relation, age_basis(age, scale))
@@ -136,11 +174,18 @@ def _first_facts(model: "SumOfParts", history: TemporalIndex, query: Queries, ta
 
 def _heaviest(history: TemporalIndex, position: Tensor, weight: Tensor) -> Evidence:
     """Each fact once, heaviest first; those without weight left out."""
+    position, weight = position[weight > 0], weight[weight > 0]
     fact, place = torch.unique(history.edges(position).fact, return_inverse=True)
     total = segment_sum(weight.double(), place, len(fact))
     order = torch.argsort(total, descending=True, stable=True)
-    order = order[total[order] > 0]
     return Evidence(fact[order], total[order])
+
+
+class Kept(NamedTuple):
+    """What a forecast read that its facts are found by: the steps of the walks, and the counts of the prior."""
+
+    steps: list[Step]
+    counts: Counts
 
 
 class Trail:
@@ -148,33 +193,34 @@ class Trail:
 
     Args:
         model, history, queries: what was asked of whom.
-        steps: of the walks, where there is one question.
+        kept: what was read for it, where there is one question.
+
+    Attributes:
+        past, walk, prior: the facts of (row, candidate), by the name of the part.
     """
 
     def __init__(
-        self, model: "SumOfParts", history: TemporalIndex, queries: Queries, steps: list[Step] | None = None
+        self, model: "SumOfParts", history: TemporalIndex, queries: Queries, kept: "Kept | None" = None
     ) -> None:
-        self._model, self._history, self._queries, self._steps = model, history, queries, steps
+        self._model, self._history, self._queries, self._kept = model, history, queries, kept
         self._walked: tuple[int, Walked] | None = None
+        self.past = lru_cache(_KEPT)(partial(past_facts, model, history, queries))
+        self.prior = lru_cache(_KEPT)(self._prior)
+        self.walk = lru_cache(_KEPT)(self._walk)
 
-    def past(self, row: int, candidate: int) -> Evidence:
-        """See `past_facts`."""
-        return past_facts(self._model, self._history, self._queries, row, candidate)
+    def _prior(self, row: int, candidate: int) -> Evidence:
+        counts = self._kept and self._kept.counts
+        return prior_facts(self._model, self._history, self._queries[row : row + 1], candidate, counts)
 
-    def prior(self, row: int, candidate: int) -> Evidence:
-        """See `prior_facts`."""
-        return prior_facts(self._model, self._history, self._queries, row, candidate)
-
-    def walk(self, row: int, candidate: int) -> Evidence:
-        """See `walk_facts`."""
+    def _walk(self, row: int, candidate: int) -> Evidence:
         return walk_facts(self._walks(row), self._history, candidate)
 
     def chains(self, row: int, candidate: int) -> Iterator[tuple[tuple[int, ...], float]]:
         """See `walk_chains`."""
-        return walk_chains(self._walks(row), self._history, candidate)
+        return walk_chains(self._walks(row), candidate)
 
     def _walks(self, row: int) -> Walked:
         if self._walked is None or self._walked[0] != row:
             query = self._queries[row : row + 1]
-            self._walked = row, Walked(self._model, self._history, query, self._steps)
+            self._walked = row, Walked(self._model, self._history, query, self._kept and self._kept.steps)
         return self._walked[1]

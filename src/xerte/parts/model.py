@@ -10,7 +10,7 @@ from xerte.data.frame import Frame
 from xerte.forecaster import Learner, Loss, Meaning, Part, Queries, Scores
 from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
-from xerte.parts.evidence import Trail
+from xerte.parts.evidence import Kept, Trail
 from xerte.parts.factor import Factor, activity
 from xerte.parts.partners import find_partners
 from xerte.parts.prior import Prior, count
@@ -121,8 +121,8 @@ class SumOfParts(Learner):
 
     def _answer(
         self, history: TemporalIndex, queries: Queries
-    ) -> tuple[list[tuple[str, Float[Tensor, "Q E"]]], Float[Tensor, "Q E"], Float[Tensor, "Q"], list[Step]]:
-        """The parts by name, the logarithm of the factor, β, and the steps of the walks."""
+    ) -> tuple[list[tuple[str, Float[Tensor, "Q E"]]], Float[Tensor, "Q E"], Float[Tensor, "Q"], Kept]:
+        """The parts by name, the logarithm of the factor, β, and what was read for them."""
         s, scale, ticks = self.settings, self.scale(), self.ticks_per_unit
         count_scale = self.exponent.new_tensor([*s.count_scales, torch.inf])
         sizes = len(queries), history.num_entities
@@ -151,7 +151,7 @@ class SumOfParts(Learner):
             cell = partners.pair_question * sizes[1] + partners.pair_object
             log_factor = log_factor.flatten().index_add(0, cell, met.to(log_factor.dtype)).view(sizes)
         exponent = (PACE * (self.exponent + self.own_exponent)).index_select(0, queries.relation).clamp(0.05, 3.0)
-        return parts, log_factor, exponent, steps
+        return parts, log_factor, exponent, Kept(steps, counts)
 
 
 def _total(parts: Sequence[tuple[str, Float[Tensor, "Q E"]]]) -> Float[Tensor, "Q E"]:
