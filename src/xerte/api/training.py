@@ -11,12 +11,17 @@ from xerte.api.model import Model
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.experiment import train as experiment
+from xerte.experiment.answering import decisions as decisions
+from xerte.experiment.answering import roll_back as roll_back
+from xerte.experiment.continuing import Continued as Continued
+from xerte.experiment.continuing import continue_training as experiment_continue
 from xerte.experiment.opening import run_folder as run_folder
 from xerte.experiment.preset import Resolved
 from xerte.experiment.preset import parse_setting as parse_setting
 from xerte.experiment.preset import resolve as resolve
 from xerte.experiment.registry import default_preset as default_preset
 from xerte.experiment.saved import is_usable as is_usable
+from xerte.experiment.shelf import default_model
 from xerte.experiment.train import Epoch as Epoch
 from xerte.experiment.train import Estimate as Estimate
 from xerte.experiment.train import Progress as Progress
@@ -82,6 +87,33 @@ def train(
         compare=True,
     )
     return Model(trained.kept, data, device=device, metadata=trained.metadata)
+
+
+def continue_training(
+    dataset: Dataset | str,
+    model: str | None = None,
+    device: str = "auto",
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    limit: str | float | None = None,
+    **overrides: Any,
+) -> Continued:
+    """Trains on from a model over what came since it was trained; the new one answers where a backtest is for it.
+
+    Args:
+        dataset: a dataset, or its name.
+        model: what to go on from; None: the model that answers about the dataset.
+        device, seed, on_progress, on_epoch, limit: as of `train`.
+        overrides: single settings of training, by name.
+
+    Raises:
+        InputError: nothing is trained yet, or too little came since.
+    """
+    data = load(dataset) if isinstance(dataset, str) else dataset
+    name = model or default_model(data).name
+    callbacks = (on_progress, on_epoch)
+    return experiment_continue(data, name, device, seed, overrides, *callbacks, until=deadline(limit))
 
 
 def deadline(limit: str | float | None) -> Callable[[], bool] | None:

@@ -10,7 +10,7 @@ from xerte.cli.output import AsJson, print_json, print_table, print_text
 if TYPE_CHECKING:
     from xerte.experiment.shelf import TrainedModel
 
-model = typer.Typer(no_args_is_help=True, help="Models: list them, sign and verify them.")
+model = typer.Typer(no_args_is_help=True, help="Models: list them, take a takeover back, sign and verify them.")
 
 
 @model.command("list")
@@ -41,6 +41,47 @@ def list_models(as_json: AsJson = False) -> None:
     print_table("", columns, rows, left=5)
     if not any(one.dataset for one in found):
         print_text("Nothing is trained yet: `xerte train DATA` does that.")
+
+
+@model.command("rollback")
+def rollback(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="The dataset whose model is to be taken back.")],
+    as_json: AsJson = False,
+) -> None:
+    """Lets the model answer again that did before the last takeover; the other one stays and can be asked by name.
+
+    \b
+    xerte model rollback mine
+    """
+    from xerte.api.training import roll_back
+
+    made = roll_back(dataset)
+    if as_json:
+        print_json({"dataset": dataset, "model": made.model, "before": made.before, "at": made.at})
+    else:
+        print_text(f"{made.model} answers about {dataset} from now on, no longer {made.before}")
+
+
+@model.command("history")
+def history(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset.")],
+    as_json: AsJson = False,
+) -> None:
+    """Tells which model took over from which, when and why; all of them can be asked by name.
+
+    \b
+    xerte model history mine
+    """
+    from dataclasses import asdict
+
+    from xerte.api.training import decisions
+
+    found = [asdict(one) for one in decisions(dataset)]
+    if as_json:
+        print_json({"dataset": dataset, "decisions": found})
+        return
+    rows = [(one["at"], one["model"], one["before"], one["because"]) for one in found]
+    print_table("", ("since", "answers", "before", "because of"), rows, left=4)
 
 
 @model.command("sign")

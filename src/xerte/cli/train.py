@@ -6,19 +6,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
 from xerte.data.words import counted
+from xerte.errors import InputError
 from xerte.files import refuse_to_overwrite
 from xerte.types import Split
 
 if TYPE_CHECKING:
     from xerte.api import Model
     from xerte.api.training import Epoch, Estimate, Progress
+    from xerte.data.dataset import Dataset
 
 STOPPED = 3
 """The exit code of a training that was told to stop and is not finished."""
@@ -47,6 +49,10 @@ def train(
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of parameters, batches and sampling.")] = 0,
     limit: Limit = None,
+    continued: Annotated[
+        bool,
+        typer.Option("--continue", help="Go on from the model that answers (or --out), over what came since."),
+    ] = False,
     trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard to the model's folder.")
@@ -70,6 +76,7 @@ def train(
     xerte train icews14 --model tntcomplex
     xerte train mine --set epochs=8 --set steps=2 --out models/mine
     xerte evaluate mine --model models/mine
+    nice xerte train mine --continue &
     """
     from xerte import api
     from xerte.api import schemas
@@ -81,6 +88,13 @@ def train(
         refuse_to_overwrite(trace, [], force)
     data = api.load(dataset)
     overrides = dict(parse_setting(text) for text in setting or [])
+    if continued:
+        if model or preset or trace or tensorboard:
+            raise InputError(
+                "--continue keeps the model and its preset: leave out --model, --preset, --trace, --tensorboard"
+            )
+        _continue(data, out, device, seed, limit, overrides, as_json)
+        return
     resolved = resolve(preset, data, overrides, model)
     folder = out or run_folder(data, resolved.preset)
     if not as_json:
@@ -138,6 +152,37 @@ def train(
         print_text(f"note: {line}")
     print_text(f"The model is in {folder}: xerte evaluate {dataset} --model {name}")
     _exit_unless(finished)
+
+
+def _continue(
+    data: "Dataset",
+    out: Path | None,
+    device: str,
+    seed: int,
+    limit: str | None,
+    overrides: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Trains on, and says which model answers from now on."""
+    from xerte.api.training import continue_training
+
+    with training_bar() as report:
+        name = None if out is None else str(out)
+        done = continue_training(data, name, device, seed, report, limit=limit, **overrides)
+    if as_json:
+        print_json(done.to_json())
+        return
+    test = done.backtest
+    print_text(f"{done.name} continues {done.continues}: {counted(done.learned)} more learned from")
+    print_text(
+        f"backtest from {test.since} to {test.until}, {counted(test.questions, 'question')}: "
+        f"MRR {test.before:.2f} before, {test.after:.2f} after "
+        f"({test.difference.low:+.2f} to {test.difference.high:+.2f})"
+    )
+    if done.took_over:
+        print_text(f"{done.name} answers from now on; xerte model rollback {data.name} takes that back")
+    else:
+        print_text(f"{done.continues} goes on answering; xerte forecast --model {done.name} asks the new one")
 
 
 def _exit_unless(finished: bool) -> None:

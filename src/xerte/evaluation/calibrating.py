@@ -166,7 +166,7 @@ def _curve(odds: Real, true: npt.NDArray[np.bool_], weight: Real) -> Real:
     for x, y, w in zip(np.split(odds, cuts), np.split(true, cuts), np.split(weight, cuts), strict=True):
         if not len(x):
             continue
-        p = 1 / (1 + np.exp(-x))
+        p = 1 / (1 + np.exp(-np.clip(x, -500, 500)))
         mean = float(p @ w / w.sum())
         pools.append(
             [float(x @ w), float(y @ w) + mean, float(w.sum()) + 1, float(w.sum())]

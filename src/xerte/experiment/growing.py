@@ -36,7 +36,7 @@ def grown(model: Learner, frame: Frame) -> Learner:
     for axes, rows, learned, period in sizes:
         for name, axis in axes:
             weights[name] = _extended(weights[name].movedim(axis, 0), rows, learned, period).movedim(0, axis)
-    return _with_weights(model, frame, weights)
+    return with_weights(model, frame, weights)
 
 
 def trained_weights(model: Learner) -> dict[str, Tensor]:
@@ -75,7 +75,7 @@ def tables(model: Learner) -> tuple[Axes, Axes]:
     return entity, relation
 
 
-def _with_weights(model: Learner, frame: Frame, weights: dict[str, Tensor]) -> Learner:
+def with_weights(model: Learner, frame: Frame, weights: dict[str, Tensor]) -> Learner:
     """A model of the same kind, settings and lineage, with these weights."""
     made = untrained(model, frame)
     made.load_state_dict(weights, assign=True)

@@ -8,6 +8,7 @@ from typing import Any
 from xerte.data.dataset import Dataset
 from xerte.errors import XerteError
 from xerte.experiment import saved
+from xerte.experiment.answering import decisions
 from xerte.experiment.kept import FLOOR, is_behind
 from xerte.experiment.registry import MODELS
 from xerte.experiment.saved import CHECKPOINT, dataset_of, fits, models_in, own_shelves, usable_metadata
@@ -29,6 +30,7 @@ class TrainedModel:
     version: str | None = None
     kept: str | None = None
     unfinished: dict[str, int] | None = None
+    continues: str | None = None
 
 
 def trained_models(dataset: str | None = None) -> list[TrainedModel]:
@@ -49,10 +51,17 @@ def models() -> list[TrainedModel]:
 
 
 def default_model(dataset: Dataset) -> TrainedModel:
-    """The newest trained model that fits a dataset, rather a finished one; where there is none, recurrence."""
+    """What the last decision says, or the newest trained model that fits a dataset, rather a finished one.
+
+    Where there is none, recurrence. A model that continues another one answers by a decision only.
+    """
     known = sorted(trained_models(dataset.name), key=lambda one: one.unfinished is not None)
-    fitting = (one for one in known if fits(Path(str(one.folder)), dataset))
-    return next(fitting, TrainedModel(FLOOR, FLOOR))
+    fitting = (one for one in known if not one.continues and fits(Path(str(one.folder)), dataset))
+    newest = next(fitting, TrainedModel(FLOOR, FLOOR))
+    last = next(reversed(decisions(dataset.name)), None)
+    if last is None or (newest.trained or "") > last.at:
+        return newest
+    return next((one for one in known if one.name == last.model and fits(Path(str(one.folder)), dataset)), newest)
 
 
 def _described(folder: Path) -> TrainedModel | None:
@@ -75,6 +84,7 @@ def _described(folder: Path) -> TrainedModel | None:
             version=version(metadata),
             kept=FLOOR if behind else str(metadata["model"]),
             unfinished=metadata.get("unfinished"),
+            continues=(metadata.get("continues") or {}).get("model"),
         )
     except (XerteError, OSError, KeyError, TypeError, ValueError, AttributeError):
         return None

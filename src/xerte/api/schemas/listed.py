@@ -190,6 +190,8 @@ class TrainedModel(Body):
     """What answers: the model, or recurrence where it was better on valid."""
     unfinished: dict[str, int] | None
     """Of a training that was stopped: how many `epochs` were over, `of` how many; its best one answers."""
+    continues: str | None = None
+    """The model whose training it continues; then it answers only once a backtest said so."""
 
 
 class Refused(Body):
