@@ -116,8 +116,8 @@ def test_a_model_asks_too(asker: Asker) -> None:
     [
         (("e3", "likes", "e4"), {}, "ask about one of these"),
         (("e3", "likes", "e4"), {"within": "7d", "when": True}, "ask about one of these"),
-        (("e3", "likes", "e4"), {"within": "0d"}, "no interval to ask about"),
-        (("e3", "likes", "e4"), {"within": "-3d"}, "no length of time"),
+        (("e3", "likes", "e4"), {"within": "0d"}, "not an interval to ask about"),
+        (("e3", "likes", "e4"), {"within": "-3d"}, "not a length of time"),
         (("e3", "likes", "e4"), {"at": "2024-01-05", "as_of": "2024-02-01"}, "lies before 2024-02-01"),
         (("e3", "likes", "e4"), {"within": "7d", "top": 0}, "at least one answer"),
         (("e3", "hates*", "e4"), {"within": "7d"}, "no relation is like"),
