@@ -1,19 +1,32 @@
 """Questions of likelihood in names and dates."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import xerte
 from test_contract import small_dataset
 from xerte.api.ask import Asker
+from xerte.api.backtest import known_before
 from xerte.api.durations import parse_duration
 from xerte.api.grammar import chosen
+from xerte.baselines.recurrence import Recurrence
 from xerte.data.calendar import Calendar, Tick
+from xerte.data.text import TextColumn
 from xerte.errors import InputError, UnknownNameError
+from xerte.evaluation.situation import distribution
+from xerte.forecaster import Queries, ask
+from xerte.graph.stored import index_of
+from xerte.rates.blended import Blended, Ranking
+from xerte.rates.blending import fit_blend, start
+from xerte.rates.counts import Counts
+from xerte.rates.fitting import fit
+from xerte.rates.predictor import Counted, happening
 
 DATA = small_dataset()
 DAYS, HOURS = DATA.calendar, Calendar(Tick.HOUR, "2014-01-01", Tick.DAY, 24)
@@ -174,7 +187,78 @@ def test_a_backtest_in_dates(asker: Asker) -> None:
     assert body["times"] == ["2024-02-20", "2024-02-22", "2024-02-24", "2024-02-26"]
     assert set(body["questions"]) == {"pairs that met", "everything", "events seen"}
     assert list(body["questions"]["everything"]["folds"]) == body["times"]
-    with pytest.raises(InputError, match="up to which the rates were fitted"):
+    with pytest.raises(InputError, match="up to which rates learned"):
         asker.backtest("2024-02-01", horizon="3d")
     with pytest.raises(InputError, match="can be followed so far"):
         asker.backtest(horizon="90d")
+
+
+def test_a_backtest_goes_on_where_it_stopped_and_refuses_another(asker: Asker, tmp_path: Path) -> None:
+    folder = tmp_path / "test"
+    how: dict[str, Any] = {"every": "2d", "horizon": "3d", "questions": 20, "out": folder}
+    whole = asker.backtest(**how).to_json()
+    files = sorted((folder / "folds").iterdir())
+    assert len(files) == len(whole["times"])
+    files[1].write_text("{}")
+    asked: list[tuple[int, int]] = []
+    again = asker.backtest(**how, progress=lambda *done: asked.append(done), workers=2)
+    assert again.to_json() == whole
+    assert asked == [(4, 4)]  # only the damaged fold
+    assert json.loads((folder / "trace.json").read_text())["questions"] == json.loads(json.dumps(whole["questions"]))
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == 4
+    assert "where it fails" in page
+    with pytest.raises(InputError, match="holds another backtest"):
+        asker.backtest(**how | {"questions": 30})
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="is not empty"):
+        asker.backtest(**how | {"out": tmp_path / "mine"})
+
+
+def test_a_backtest_may_begin_earlier_if_all_is_learned_anew(asker: Asker) -> None:
+    how: dict[str, Any] = {"first": "2024-02-10", "every": "4d", "horizon": "3d", "questions": 20}
+    assert asker.backtest(**how, retrain="every:2").times[0] == "2024-02-10"
+    for retrain in ("never", "online"):
+        with pytest.raises(InputError, match="lies before 2024-02-19"):
+            asker.backtest(**how, retrain=retrain)
+    with pytest.raises(InputError, match="choose never, every:N"):
+        asker.backtest(retrain="every:0")
+    never, online = (asker.backtest(every="2d", horizon="3d", questions=50, retrain=one) for one in ("never", "online"))
+    assert never.judged["everything"].happened == online.judged["everything"].happened
+    assert never.judged["everything"].brier != online.judged["everything"].brier
+
+
+def test_what_was_reported_late_is_not_read_before(asker: Asker) -> None:
+    late = ["2024-02-25" if time == 45 else "" for time in DATA.facts.time.tolist()]
+    data = replace(DATA, extras={"known_at": TextColumn.of(late)})
+    counts = Counts.of(data)
+    hidden = [Counts(DATA.facts[DATA.facts.time != 45], DATA.num_entities, DATA.num_relations, DATA.calendar), counts]
+    event = counts.events[counts.time == 45][:3]
+    for date, expected in zip(("2024-02-20", "2024-02-26"), hidden, strict=True):
+        time = DATA.calendar.parse(date)
+        found = known_before(data, counts, time).of(event)
+        np.testing.assert_allclose(found, expected.before(time).of(event))
+
+
+def test_rates_listen_to_a_model_that_knows_better() -> None:
+    """A model that knows who is next makes those likelier; weights at their start leave the rates as they are."""
+    counts, history = Counts.of(DATA), index_of(DATA)
+    base, known = fit(DATA, counts, questions=100), counts.before(50)
+    ranking = Ranking(Recurrence.fit(DATA), history)
+    asked = counts.events[:40]
+    shares = ranking.shares(asked, 50)
+    columns = (torch.tensor([int(x)]) for x in (asked.subject[3], 2 * asked.relation[3], 50))
+    scores = ask(ranking.forecaster, history, Queries.at(*columns))
+    assert shares[3, 0] == pytest.approx(float(distribution(scores)[0, asked.object[3]]))
+    plain, same = Counted(base), Blended(base, ranking, start(), (), "test")
+    odds = base.expected(known.reasons(asked), asked.relation, np.full(40, 7.0))
+    np.testing.assert_allclose(happening(same.expected(known, asked, 7.0)), odds / (1 + odds), rtol=1e-6)
+    assert plain.expected(known, asked, 0.0).tolist() == same.expected(known, asked, 0.0).tolist() == [0.0] * 40
+    louder = start()
+    louder[[2, len(louder) // 2 + 2]] = 1.0
+    more = Blended(base, ranking, louder, (), "test").expected(known, asked, 7.0)
+    assert (np.argsort(more) != np.argsort(plain.expected(known, asked, 7.0))).any()
+    weight, levels = fit_blend(DATA, counts, base, ranking)
+    assert np.isfinite(weight).all()
+    assert levels[0].least >= 0

@@ -12,10 +12,12 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
-from xerte.rates.backtest import backtest
+from xerte.rates.backtest import judged
 from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Counts, Reasons, Triples
 from xerte.rates.fitting import draw, fit
+from xerte.rates.folds import Answered, ask_fold, fit_references, time_errors
 from xerte.rates.model import RateModel, fading
+from xerte.rates.predictor import Counted
 from xerte.rates.references import Climatology, RecencyFrequency
 from xerte.rates.shares import shares
 
@@ -142,13 +144,20 @@ def test_references_by_hand() -> None:
 def test_a_backtest_knows_a_steady_world_and_beats_its_base_rate() -> None:
     data, _ = steady()
     counts = Counts.of(data)
-    found = backtest(data, counts, fit(data, counts, questions=200), list(range(340, 390, 10)), 7, 100)
-    seen = found["events seen"]
-    assert (seen.questions, list(seen.folds)) == (500, list(range(340, 390, 10)))
+    predictor, times = Counted(fit(data, counts, questions=200)), list(range(340, 390, 10))
+    references = fit_references(data, counts, 7, 100, 0)
+    folds = {time: ask_fold(counts, counts.before(time), predictor, references, 7, 100, 0) for time in times}
+    again = {name: Answered.from_json(one.to_json()) for name, one in folds[340].items()}
+    assert all((again[name].told == one.told).all() for name, one in folds[340].items())
+    seen = judged(folds)["events seen"]
+    assert (seen.questions, list(seen.folds)) == (500, times)
     assert seen.skill_low < seen.skill < seen.skill_high
     assert seen.skill > 0.3
     assert sum(level.count for level in seen.levels) == 500
-    assert seen.happened == pytest.approx(sum(one.count * one.happened for one in seen.levels) / 500)
+    assert [part.questions for part in seen.strata.values()] == [500]
+    assert sum(part.questions for part in seen.relations.values()) == 500
+    errors = time_errors(counts, predictor, times, 30, 100, 0)
+    assert np.median(errors[:, 0]) < np.median(errors[:, 1])
 
 
 def test_a_model_survives_json_and_damage_is_refused() -> None:

@@ -3,12 +3,15 @@
 `?` asks for a name, `*` means any; "A | B" means one of these, and a name with stars in it all that match.
 """
 
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from xerte.api.backtest import fold_times, parse_retrain, run
 from xerte.api.durations import parse_duration
 from xerte.api.forecast import Time
 from xerte.api.grammar import ASKS, chosen, events, grouped
@@ -18,12 +21,19 @@ from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Vocabulary
 from xerte.data.words import counted
 from xerte.errors import InputError
-from xerte.rates.backtest import backtest
+from xerte.experiment.shelf import version
+from xerte.forecaster import Learner
+from xerte.rates.blended import Blended, Ranking
+from xerte.rates.blending import blended, fit_blend
 from xerte.rates.counts import Counts, Known, Triples
 from xerte.rates.model import RateModel
+from xerte.rates.predictor import Counted, Predictor, happening
 from xerte.rates.shares import FactShare, shares
 from xerte.rates.stored import rates_of
 from xerte.types import ProgressCallback, Split
+
+if TYPE_CHECKING:
+    from xerte.api.model import Model
 
 Int = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
@@ -38,19 +48,42 @@ class Asker:
 
     Args:
         dataset: what is asked about.
-        model: the model the user asked for; a note says so where it cannot answer.
+        model: whose ranking the rates listen to; None, or one that learns nothing: rates alone answer.
+        notes: what a reader of every answer should know.
+        progress: told how learning to listen goes, where that was not learned before.
     """
 
-    def __init__(self, dataset: Dataset, model: str | None = None) -> None:
-        self.dataset, self._wanted = dataset, model
+    def __init__(
+        self,
+        dataset: Dataset,
+        model: "Model | None" = None,
+        notes: tuple[str, ...] = (),
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        self.dataset, self._model, self._notes, self._progress = dataset, model, notes, progress
         self._known: Known | None = None
 
     def over(self, dataset: Dataset) -> "Asker":
         """The same for a dataset that has grown; what was fitted stays, unless there are relations it does not know."""
-        other = Asker(dataset, self._wanted)
+        other = Asker(dataset, self._model, self._notes, self._progress)
         if "rates" in vars(self) and dataset.num_relations == self.dataset.num_relations:
             vars(other)["rates"] = self.rates
+            known = vars(self).get("predictor")
+            if isinstance(known, Blended) and self._model is not None:
+                ranking = replace(known.ranking, forecaster=self._model.forecaster, history=self._model.history)
+                vars(other)["predictor"] = replace(known, ranking=ranking)
         return other
+
+    @cached_property
+    def predictor(self) -> Predictor:
+        """What answers."""
+        model = self._model
+        if model is None or not isinstance(model.forecaster, Learner):
+            return Counted(self.rates, MODEL)
+        temperature = 1.0 if model.calibration is None else model.calibration.temperature
+        ranking = Ranking(model.forecaster, model.history, temperature)
+        known = version(model.metadata) or ""
+        return blended(self.dataset, self.counts, self.rates, ranking, self.name, known, self._progress)
 
     @cached_property
     def counts(self) -> Counts:
@@ -108,10 +141,10 @@ class Asker:
         groups = grouped(asked, [text == ASKS for text in words])
         rate = np.bincount(groups, expected).astype(float)
         order = np.argsort(-rate, kind="stable")[:top]
-        probability = self.rates.happening(rate[order])
+        probability = happening(rate[order])
         first = [int(np.flatnonzero(groups == group)[np.argmax(expected[groups == group])]) for group in order]
         answers = tuple(
-            Likelihood(*self._words(words, asked, row), float(p), self.rates.reliability(float(p)))
+            Likelihood(*self._words(words, asked, row), float(p), self.predictor.reliability(float(p)))
             for row, p in zip(first, probability, strict=True)
         )
         rows = groups == order[0] if len(order) else np.zeros(0, bool)
@@ -122,7 +155,16 @@ class Asker:
             more = self._when(known, asked[rows], known_before)
         evidence = tuple(map(self._fact, shares(self.rates, known, asked[rows], horizon[1])[:_EVIDENCE]))
         question = " ".join((*words, *_said(kinds[0], at, within, how_often)))
-        return Reply(question, kinds[0], calendar.format(known_before), MODEL, answers, evidence, tuple(notes), more)
+        return Reply(
+            question,
+            kinds[0],
+            calendar.format(known_before),
+            self.predictor.name,
+            answers,
+            evidence,
+            tuple(notes),
+            more,
+        )
 
     def scan(self, next: str | int = "1", as_of: Time | None = None, top: int = 20) -> "Scan":
         """The likeliest and the most surprising events of the next days, of all that ever happened.
@@ -140,10 +182,10 @@ class Asker:
             raise InputError(f"nothing is known before {calendar.format(time)}", hint="choose a later day")
         asked, units = known.seen(), length / calendar.ticks_per_unit
         reasons = known.reasons(asked)
-        expected = self.rates.expected(reasons, asked.relation, np.full(len(asked), units))
+        expected = self.predictor.expected(known, asked, units)
         usual = reasons.counts[:, 0, -1] * units  # its own events per unit of time, so far
         surprise = expected / usual.clip(min=1e-12)
-        probability = self.rates.happening(expected)
+        probability = happening(expected)
         likely = np.argsort(-probability, kind="stable")[:top]
         # Far above its own rate, and likely enough to be worth a look.
         strange = np.argsort(-np.where(probability >= 0.01, surprise, 0), kind="stable")[:top]
@@ -152,14 +194,14 @@ class Asker:
                 Scanned(
                     *self._words((ASKS,) * 3, asked, row),
                     float(probability[row]),
-                    self.rates.reliability(float(probability[row])),
+                    self.predictor.reliability(float(probability[row])),
                     float(surprise[row]),
                 )
                 for row in rows.tolist()
             )
             for rows in (likely, strange)
         )
-        return Scan(calendar.format(time), calendar.format(time + length), MODEL, len(asked), *parts)
+        return Scan(calendar.format(time), calendar.format(time + length), self.predictor.name, len(asked), *parts)
 
     def backtest(
         self,
@@ -169,6 +211,10 @@ class Asker:
         questions: int = 1000,
         seed: int = 0,
         progress: ProgressCallback | None = None,
+        *,
+        retrain: str = "never",
+        out: str | Path | None = None,
+        workers: int = 1,
     ) -> Backtest:
         """Asks questions through time with only what was known, and scores the answers.
 
@@ -179,36 +225,49 @@ class Asker:
             questions: of each kind at each time.
             seed: of the questions drawn.
             progress: callback.
+            retrain: "never"; "every:N": all is learned anew before every N-th time; "online": before every time it is
+                learned anew how far to trust what was learned.
+            out: a folder for the folds, from which an interrupted backtest goes on, for the trace and the report.
+            workers: how many times are asked about at once.
 
         Raises:
-            InputError: it would begin before what the rates were fitted to ends, or no time can be followed so far.
+            InputError: it would begin before what was learned from ends, or no time can be followed so far.
         """
-        data, calendar, unit = self.dataset, self.dataset.calendar, self.dataset.calendar.ticks_per_unit
+        data, calendar = self.dataset, self.dataset.calendar
         until = Lineage.of(data).until
         begin = (
             max(until + 1, int(data.split(Split.TEST).time[:1].sum())) if first is None else calendar.parse(str(first))
         )
-        if begin <= until:
-            raise InputError(
-                f"{calendar.format(begin)} lies before {calendar.format(until)}, up to which the rates were fitted",
-                hint="begin later",
-            )
+        parse_retrain(retrain)
         step, length = self._length(every), self._length(horizon)
-        times = np.arange(begin, data.last_time + unit - length + 1, step)
-        facts_before = partial(np.searchsorted, self.counts.time)
-        times = times[facts_before(times + length) > facts_before(times)].tolist()  # a stray date far away is no period
-        if not times:
-            raise InputError(f"no time from {calendar.format(begin)} on can be followed so far: the facts end before")
-        found = backtest(data, self.counts, self.rates, times, length, questions, seed, progress)
-        return Backtest(
-            data.name,
-            MODEL,
-            tuple(map(calendar.format, times)),
-            length / unit,
-            str(calendar.unit),
-            found,
-            calendar.format,
-        )
+        times = fold_times(self, begin, step, length, retrain, calendar.format)
+        folder = None if out is None else Path(out)
+        return run(self, times, length, questions, seed, retrain, folder, workers, progress)
+
+    @property
+    def name(self) -> str:
+        """What answers."""
+        learns = self._model is not None and isinstance(self._model.forecaster, Learner)
+        return Path(self._model.source).name if learns and self._model is not None else MODEL
+
+    def relearned(self, view: Dataset, counts: Counts, rates: RateModel) -> Predictor:
+        """The same model, trusted as far as it was right lately."""
+        if not isinstance(self.predictor, Blended):
+            return Counted(rates, MODEL)
+        ranking = self.predictor.ranking
+        weight, levels = fit_blend(view, counts, rates, ranking)
+        return Blended(rates, ranking, weight, levels, self.name)
+
+    def retrained(self, view: Dataset) -> Predictor:
+        """All learned anew from a part of the dataset."""
+        if self._model is None or not isinstance(self._model.forecaster, Learner):
+            return Counted(rates_of(view, Counts.of(view)), MODEL)
+        from xerte.api.training import train
+
+        metadata = self._model.metadata
+        model = train(view, metadata.get("preset"), str(self._model.device), int(metadata.get("seed", 0)))
+        model.source = self._model.source
+        return Asker(view, model).predictor
 
     @property
     def _names(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
@@ -228,19 +287,15 @@ class Asker:
 
     def _expected(self, known: Known, asked: Triples, begin: float, end: float) -> Real:
         """Events to be expected in an interval, of each; [n]."""
-        reasons = known.reasons(asked)
-        late, early = (self.rates.expected(reasons, asked.relation, np.full(len(asked), edge)) for edge in (end, begin))
-        return late - early
+        late = self.predictor.expected(known, asked, end)
+        return (late - self.predictor.expected(known, asked, begin)).clip(min=0) if begin > 0 else late
 
     def _when(self, known: Known, asked: Triples, time: int) -> dict[str, Any]:
         """The distribution of the first time at which one of these happens."""
         calendar, longest = self.dataset.calendar, max(1, round(self.rates.longest))
-        reasons = known.reasons(asked)
-        rate = [
-            self.rates.expected(reasons, asked.relation, np.full(len(asked), float(edge))).sum()
-            for edge in range(1, longest + 1)
-        ]
-        chance = self.rates.happening(np.array(rate))
+        rate = [self.predictor.expected(known, asked, float(edge)).sum() for edge in self._edges(longest)]
+        every = np.interp(np.arange(1, longest + 1), self._edges(longest), np.maximum.accumulate(rate))
+        chance = happening(every)
         found = {q: int(np.searchsorted(chance, q)) for q in QUANTILES}
         dates = {
             q: None if at == longest else calendar.format(time + at * calendar.ticks_per_unit)
@@ -256,10 +311,13 @@ class Asker:
             "curve": curve,
         }
 
+    def _edges(self, longest: int) -> list[int]:
+        """Horizons that are asked about: the first days one by one, then ever fewer; between them, a line."""
+        edges = np.unique(np.concatenate([np.arange(1, 9), np.geomspace(8, max(8, longest), 9).round()])).astype(int)
+        return [edge for edge in edges.tolist() if edge <= longest]
+
     def _warnings(self, known: Known, time: int, end: int, horizon: float) -> list[str]:
-        calendar, unit, notes = self.dataset.calendar, self.dataset.calendar.unit, []
-        if self._wanted not in (None, MODEL):
-            notes.append(f"{self._wanted} ranks candidates; probabilities come from the rates of past events")
+        calendar, unit, notes = self.dataset.calendar, self.dataset.calendar.unit, list(self._notes)
         if not known.size:
             notes.append(f"nothing is known before {calendar.format(time)}: every answer is a guess")
         if time > end:

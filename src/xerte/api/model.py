@@ -242,7 +242,7 @@ class Model:
 
     @cached_property
     def _asker(self) -> Asker:
-        return Asker(self.dataset)
+        return Asker(self.dataset, self)
 
     def ask(
         self,

@@ -126,6 +126,8 @@ class Backtest:
         horizon, unit: how far ahead.
         judged: by kind of questions.
         format: of ticks.
+        retrain: when what answered learned anew.
+        relation: the name of an id.
     """
 
     dataset: str
@@ -135,11 +137,14 @@ class Backtest:
     unit: str
     judged: dict[str, Judged]
     format: Callable[[int], str] = field(repr=False)
+    retrain: str = "never"
+    relation: Callable[[int], str] = field(default=str, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """The stable document."""
         kinds = {name: asdict(one) for name, one in self.judged.items()}
         for kind in kinds.values():
             kind["folds"] = {self.format(time): value for time, value in kind["folds"].items()}
-        about = {"dataset": self.dataset, "model": self.model, "times": list(self.times)}
+            kind["relations"] = {self.relation(id): value for id, value in kind["relations"].items()}
+        about = {"dataset": self.dataset, "model": self.model, "times": list(self.times), "retrain": self.retrain}
         return about | {"horizon": self.horizon, "unit": self.unit, "questions": kinds}

@@ -9,6 +9,8 @@ from threading import RLock
 
 from xerte import __version__
 from xerte.api import datasets, schemas
+from xerte.api.ask import MODEL as RATES
+from xerte.api.ask import Asker
 from xerte.api.compare import Comparison, compare
 from xerte.api.explain import Explanation
 from xerte.api.forecast import Forecast
@@ -16,6 +18,8 @@ from xerte.api.model import Model
 from xerte.api.versions import DatasetVersions
 from xerte.data.dataset import Dataset
 from xerte.experiment.shelf import TrainedModel, default_model, models, version
+from xerte.forecaster import Learner
+from xerte.types import ProgressCallback
 
 
 class Service:
@@ -51,6 +55,22 @@ class Service:
             if (dataset, chosen) not in self._models:
                 self._models[dataset, chosen] = Model.load(chosen, self.dataset(dataset), self._device)
             return self._models[dataset, chosen]
+
+    def asker(self, dataset: str, name: str | None = None, progress: ProgressCallback | None = None) -> Asker:
+        """What says how likely events are: rates that listen to this model, to the newest trained one, or to none."""
+        data = self.dataset(dataset)
+        if name == RATES:
+            return Asker(data)
+        trained = name is not None or self.default_model(dataset).dataset is not None
+        if not trained:
+            return Asker(data, notes=(f"no model is trained on {data.name}: rates of past events answer",))
+        model = self.model(dataset, name)
+        notes = (
+            ()
+            if isinstance(model.forecaster, Learner)
+            else (f"{model.name} learns nothing: rates of past events answer",)
+        )
+        return Asker(data, model, notes, progress)
 
     def models(self) -> list[TrainedModel]:
         """Every model that can answer, newest first."""

@@ -1,15 +1,23 @@
 """`xerte ask`, `xerte scan` and `xerte backtest`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
-from xerte.cli.output import AsJson, busy, print_json, print_table, print_text, progress
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from xerte.api.replies import Reply
 
+Listening = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="The model whose ranking the rates listen to (default: the newest trained on DATA; rates: none).",
+    ),
+]
 AsOf = Annotated[str | None, typer.Option(help="Read only what happened before this time (default: all).")]
 
 
@@ -25,7 +33,7 @@ def ask(
     when: Annotated[bool, typer.Option("--when", help="When does it happen next?")] = False,
     how_often: Annotated[str | None, typer.Option(help="How often does it happen within this long?")] = None,
     as_of: AsOf = None,
-    model: Annotated[str | None, typer.Option(help="What answers (default and, so far, always: rates).")] = None,
+    model: Listening = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
     as_json: AsJson = False,
 ) -> None:
@@ -39,14 +47,12 @@ def ask(
     xerte ask world Wenoravrin condemns Druerugard --when
     xerte ask world Wenoravrin "*" Druerugard --how-often 30d --json
     """
-    from xerte import api
-    from xerte.api.ask import Asker
+    from xerte.api.service import Service
 
-    facts = api.load(dataset)
-    subject, relation, object = in_full(facts, subject, relation, object)
-    asker = Asker(facts, model)
     kind = {"at": at, "within": within, "when": when, "how_often": how_often}
-    with busy("rates"):
+    with progress("listening to the model", "times") as report:
+        asker = Service().asker(dataset, model, report)
+        subject, relation, object = in_full(asker.dataset, subject, relation, object)
         reply = asker.ask(subject, relation, object, **kind, as_of=as_of, top=top)  # type: ignore[arg-type]
     if as_json:
         print_json(reply.to_json())
@@ -58,6 +64,7 @@ def scan(
     dataset: DataName,
     next: Annotated[str | None, typer.Option(help="How far ahead: 1d, 2w (default: one unit of time).")] = None,
     as_of: AsOf = None,
+    model: Listening = None,
     top: Annotated[int, typer.Option(min=1, help="How many events to list.")] = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -67,11 +74,10 @@ def scan(
     xerte scan world
     xerte scan icews14 --next 7d --as-of 2014-12-01 --json
     """
-    from xerte import api
-    from xerte.api.ask import Asker
+    from xerte.api.service import Service
 
-    with busy("rates"):
-        found = Asker(api.load(dataset)).scan(next or 1, as_of, top)
+    with progress("listening to the model", "times") as report:
+        found = Service().asker(dataset, model, report).scan(next or 1, as_of, top)
     if as_json:
         print_json(found.to_json())
         return
@@ -91,8 +97,17 @@ def backtest(
     ] = None,
     every: Annotated[str | None, typer.Option(help="How long until the next time: 1d, 1w (default: one unit).")] = None,
     horizon: Annotated[str | None, typer.Option(help="How far ahead is asked: 7d, 30d.")] = None,
+    model: Listening = None,
     questions: Annotated[int, typer.Option(min=1, help="Questions of each kind at each time.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of questions.")] = 0,
+    retrain: Annotated[
+        str, typer.Option(help="When all is learned anew: never, every:N (folds), or online (only calibrated anew).")
+    ] = "never",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder for folds (an interrupted backtest goes on), trace.json and report.html."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Folds asked at once.")] = 2,
     as_json: AsJson = False,
 ) -> None:
     """Asks questions through time with only what was known, and says how good the answers were.
@@ -100,12 +115,14 @@ def backtest(
     \b
     xerte backtest icews14 --every 1d --horizon 30d
     xerte backtest yago --horizon 3y --json
+    xerte backtest icews14 --from 2014-10-01 --every 7d --horizon 7d --retrain every:4 --out backtest
     """
-    from xerte import api
-    from xerte.api.ask import Asker
+    from xerte.api.service import Service
 
-    with progress("backtest", "kinds of questions") as report:
-        found = Asker(api.load(dataset)).backtest(first, every or 1, horizon, questions, seed, report)
+    with progress("backtest", "folds") as report:
+        asker = Service().asker(dataset, model)
+        how = {"retrain": retrain, "out": out, "workers": workers}
+        found = asker.backtest(first, every or 1, horizon, questions, seed, report, **how)  # type: ignore[arg-type]
     if as_json:
         print_json(found.to_json())
         return
@@ -123,6 +140,8 @@ def backtest(
     ]
     columns = ("questions", "number", "came true", "Brier", "skill", "over recency-frequency", "ECE (of chance)")
     ahead = f"{found.horizon:g} {found.unit}s ahead"
+    if out is not None:
+        print_text(f"The report is {out / 'report.html'}, the trace {out / 'trace.json'}.")
     print_table(f"{found.dataset}, {ahead}, asked at {len(found.times)} times from {found.times[0]} on", columns, rows)
 
 

@@ -7,19 +7,28 @@ Real = npt.NDArray[np.float64]
 _RIDGE = 1e-3
 
 
-def fit_logistic(features: Real, happened: npt.NDArray[np.bool_], weight: Real | None = None) -> Real:
-    """The likeliest w of P = σ(features · w), with a little ridge; [n, k] -> [k].
+def fit_logistic(
+    features: Real,
+    happened: npt.NDArray[np.bool_],
+    weight: Real | None = None,
+    ridge: float = _RIDGE,
+    start: Real | None = None,
+) -> Real:
+    """The likeliest w of P = σ(features · w), drawn to `start` by a ridge; [n, k] -> [k].
 
     Args:
         features: [n, k].
         happened: [n].
         weight: how much each row counts; [n]. None: alike.
+        ridge: how strongly.
+        start: where w begins and is drawn to; None: 0.
     """
-    found, counts = np.zeros(features.shape[1]), np.ones(len(features)) if weight is None else weight
+    before = np.zeros(features.shape[1]) if start is None else start
+    found, counts = before, np.ones(len(features)) if weight is None else weight
     for _ in range(50):
         p = chance(features, found)
-        slope = features.T @ (counts * (happened - p)) - _RIDGE * found
-        curve = (features * (counts * p * (1 - p))[:, None]).T @ features + _RIDGE * np.eye(len(found))
+        slope = features.T @ (counts * (happened - p)) - ridge * (found - before)
+        curve = (features * (counts * p * (1 - p))[:, None]).T @ features + ridge * np.eye(len(found))
         step = np.linalg.solve(curve, slope)
         found = found + step.clip(-2, 2)
         if np.abs(step).max() < 1e-8:

@@ -1,12 +1,10 @@
-"""How good were we: questions asked again and again through time with only what was known, and what came of them."""
+"""How good were we: the folds of a backtest judged by proper scores, by time, relation and what was known."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from xerte.data.dataset import Dataset
 from xerte.evaluation.proper import (
     Level,
     brier,
@@ -17,18 +15,32 @@ from xerte.evaluation.proper import (
     skill,
     skill_interval,
 )
-from xerte.rates.counts import Counts
-from xerte.rates.fitting import Sample, draw, joined
-from xerte.rates.model import RateModel
-from xerte.rates.references import Climatology, RecencyFrequency
-from xerte.types import Split
+from xerte.rates.folds import POPULATIONS, STRATA, Answered, Fold
 
-Int = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
 
-POPULATIONS = {"pairs that met": (0.0, 1.0, 0.0), "everything": (0.0, 0.0, 1.0), "events seen": (1.0, 0.0, 0.0)}
-"""What is asked, see `draw`: pairs that met before, with any relation; anything; events that happened before."""
-_TRAINING_FOLDS = 25
+
+@dataclass(frozen=True)
+class Part:
+    """How good some of the answers were.
+
+    Attributes:
+        questions: how many.
+        happened: the share that came true.
+        brier: their score.
+        skill: over climatology.
+    """
+
+    questions: int
+    happened: float
+    brier: float
+    skill: float
+
+    @staticmethod
+    def of(some: Answered) -> "Part":
+        """Of these answers."""
+        ours, theirs = brier(some.told, some.happened), brier(some.climate, some.happened)
+        return Part(len(some.told), float(some.happened.mean()), ours, skill(ours, theirs))
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,8 @@ class Judged:
         ece, ece_of_chance: calibration error, and what 95 of 100 perfect forecasters stay below.
         levels: by probability.
         folds: Brier skill over climatology by time, ticks -> skill.
+        strata: by what was known, see `STRATA`.
+        relations: of the relations most asked about, id -> part.
     """
 
     questions: int
@@ -60,74 +74,35 @@ class Judged:
     ece_of_chance: float
     levels: tuple[Level, ...]
     folds: dict[int, float]
+    strata: dict[str, Part]
+    relations: dict[int, Part]
 
-
-def backtest(
-    dataset: Dataset,
-    counts: Counts,
-    model: RateModel,
-    times: list[int],
-    horizon: int,
-    questions: int,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Judged]:
-    """Asks at these times whether events happen within the horizon; the references are fitted on train.
-
-    Args:
-        dataset, counts: all facts.
-        model: not fitted to anything at or after the first of the times.
-        times: ticks, ascending.
-        horizon: ticks.
-        questions: of each kind at each time.
-        seed: of what is drawn.
-        progress: callback.
-
-    Returns:
-        By kind of questions.
-    """
-    train = np.unique(dataset.split(Split.TRAIN).time.astype(np.int64))
-    train = train[len(train) // 2 :]
-    train = train[train + horizon <= train[-1] + 1] if len(train) else train
-    train = train[np.linspace(0, len(train) - 1, min(_TRAINING_FOLDS, len(train))).astype(int)]
-    found, units = {}, horizon / counts.unit
-    for done, (name, shares) in enumerate(POPULATIONS.items()):
-        learned, of_learned = _asked(counts, train.tolist(), horizon, questions, seed + 1, shares)
-        asked, features = _asked(counts, times, horizon, questions, seed, shares)
-        before, truth = learned.gap < units, asked.gap < units
-        climate = Climatology.fit(learned.asked.relation, before, counts.num_relations).probability(
-            asked.asked.relation
-        )
-        recency = RecencyFrequency.fit(of_learned, before).probability(features)
-        predicted = model.probability(asked.reasons, asked.asked.relation, np.full(len(truth), units))
-        fold = np.repeat(np.arange(len(times)), len(truth) // max(1, len(times)))
-        parts = [fold == at for at in range(len(times))]
-        found[name] = Judged(
+    @staticmethod
+    def of(parts: dict[int, Answered], relations: int = 20) -> "Judged":
+        """Of the answers given at these times, by the relations most asked about."""
+        all = Answered.joined(list(parts.values()))
+        told, truth = all.told, all.happened
+        strata = {name: all[all.stratum == place] for place, name in enumerate(STRATA)}
+        common = np.argsort(-np.bincount(all.relation), kind="stable")[:relations].tolist()
+        by_relation = {relation: all[all.relation == relation] for relation in common}
+        return Judged(
             len(truth),
             float(truth.mean()),
-            brier(predicted, truth),
-            log_score(predicted, truth),
-            skill(brier(predicted, truth), brier(climate, truth)),
-            *skill_interval(predicted, climate, truth),
-            skill(brier(predicted, truth), brier(recency, truth)),
-            *skill_interval(predicted, recency, truth),
-            calibration_error(predicted, truth),
-            chance_error(predicted),
-            reliability(predicted, truth),
-            {
-                time: skill(brier(predicted[rows], truth[rows]), brier(climate[rows], truth[rows]))
-                for time, rows in zip(times, parts, strict=True)
-            },
+            brier(told, truth),
+            log_score(told, truth),
+            skill(brier(told, truth), brier(all.climate, truth)),
+            *skill_interval(told, all.climate, truth),
+            skill(brier(told, truth), brier(all.recency, truth)),
+            *skill_interval(told, all.recency, truth),
+            calibration_error(told, truth),
+            chance_error(told),
+            reliability(told, truth),
+            {time: Part.of(part).skill for time, part in parts.items()},
+            {name: Part.of(part) for name, part in strata.items() if len(part.told)},
+            {relation: Part.of(part) for relation, part in by_relation.items() if len(part.told)},
         )
-        if progress is not None:
-            progress(done + 1, len(POPULATIONS))
-    return found
 
 
-def _asked(
-    counts: Counts, times: list[int], horizon: int, questions: int, seed: int, shares: tuple[float, ...]
-) -> tuple[Sample, Real]:
-    """Questions of one kind at these times, each followed to its horizon, and what recency-frequency knows of them."""
-    samples = [draw(counts, np.array([time]), time + horizon, questions, seed, shares) for time in times]
-    features = [RecencyFrequency.features(counts, time, one.asked) for time, one in zip(times, samples, strict=True)]
-    return joined(samples), np.concatenate(features)
+def judged(folds: dict[int, Fold]) -> dict[str, Judged]:
+    """By kind of questions; folds by their time."""
+    return {name: Judged.of({time: fold[name] for time, fold in folds.items()}) for name in POPULATIONS}

@@ -29,6 +29,8 @@ CIRCUMSTANCES = (
     "whether the subject is more active than usual, log",
     "whether the object is",
 )
+FEW = 256
+"""Of so few groups the facts are looked up one group after the other."""
 _MEAN_LIFE = HALF_LIVES[2] / np.log(2)
 
 
@@ -64,7 +66,7 @@ class Reasons:
 
 
 class Groups:
-    """Facts numbered by some of their columns: groups are the distinct keys, ascending."""
+    """Facts, in time order, numbered by some of their columns: groups are the distinct keys, ascending."""
 
     def __init__(self, key: Int) -> None:
         self.key, self.of_fact = np.unique(key, return_inverse=True)
@@ -75,6 +77,19 @@ class Groups:
             return np.zeros(len(key), np.int64)
         place = np.searchsorted(self.key, key).clip(max=len(self.key) - 1)
         return np.where(self.key[place] == key, place, len(self.key))
+
+    @cached_property
+    def _facts(self) -> tuple[Int, Int]:
+        """All facts, those of a group together and in time order, and where each group begins."""
+        start = np.concatenate([[0], np.cumsum(np.bincount(self.of_fact, minlength=len(self.key))), [0]])
+        start[-1] = start[-2]  # the group of what is in none is empty
+        return np.argsort(self.of_fact, kind="stable"), start
+
+    def facts(self, group: int, size: int) -> Int:
+        """The facts of a group among the first so many of all, in time order."""
+        order, start = self._facts
+        own = order[start[group] : start[group + 1]]
+        return own[: np.searchsorted(own, size)]
 
 
 class Counts:
@@ -94,11 +109,18 @@ class Counts:
         self.events = Triples(s, p, o)
         self.by_event, self.by_pair = Groups(self._event(self.events)), Groups(self._pair(self.events))
         self.by_subject, self.by_object = Groups(s * num_relations + p), Groups(o * num_relations + p)
+        self.by_relation, self.by_actor, self.by_target = Groups(p), Groups(s), Groups(o)
 
     @staticmethod
     def of(dataset: Dataset) -> "Counts":
         """The counts of a dataset's facts."""
         return Counts(dataset.facts, dataset.num_entities, dataset.num_relations, dataset.calendar)
+
+    @cached_property
+    def moments(self) -> tuple[Int, Int]:
+        """All times of facts, ascending, and how many facts each has."""
+        times, number = np.unique(self.time, return_counts=True)
+        return times, number
 
     def _event(self, asked: Triples) -> Int:
         return (asked.subject * self.num_relations + asked.relation) * self.num_entities + asked.object
@@ -125,92 +147,125 @@ class Counts:
 
 
 class Known:
-    """Counts as they were before a time: n = Σ 2^(-age / half-life) over facts; for ∞, facts per unit of time."""
+    """Counts as they were before a time: n = Σ 2^(-age / half-life) over facts; for ∞, facts per unit of time.
+
+    For a few groups their own facts are summed; for many, all facts are, once.
+    """
 
     def __init__(self, counts: Counts, time: int) -> None:
         self.counts, self.as_of = counts, time
         self.size = int(np.searchsorted(counts.time, time))
-        self.age = (time - counts.time[: self.size]) / counts.unit
-        self.span = max(1.0, float(self.age[0])) if self.size else 1.0
-        self.decayed = np.stack(
-            [
-                0.5 ** (self.age / half) if np.isfinite(half) else np.full(self.size, 1 / self.span)
-                for half in HALF_LIVES
-            ]
+        self.span = max(1.0, (time - int(counts.time[0])) / counts.unit) if self.size else 1.0
+        self._whole: dict[int, Real] = {}
+
+    def decayed(self, facts: Int | slice) -> Real:
+        """What each of these facts counts for; [half-lives, n]."""
+        age = (self.as_of - self.counts.time[facts]) / self.counts.unit
+        return np.stack(
+            [0.5 ** (age / half) if np.isfinite(half) else np.full(len(age), 1 / self.span) for half in HALF_LIVES]
         )
 
-    def _sums(self, groups: Groups) -> Real:
-        """[half-lives, groups + 1]; the last group has nothing."""
-        of_fact, size = groups.of_fact[: self.size], len(groups.key) + 1
-        return np.stack([np.bincount(of_fact, weight, size) for weight in self.decayed])
+    @cached_property
+    def _decayed(self) -> Real:
+        return self.decayed(slice(0, self.size))
+
+    def sums(self, groups: Groups, group: Int) -> Real:
+        """The counts of these groups; [half-lives, n]."""
+        different, place = np.unique(group, return_inverse=True)
+        if id(groups) not in self._whole and len(different) > FEW:
+            of_fact, size = groups.of_fact[: self.size], len(groups.key) + 1
+            self._whole[id(groups)] = np.stack([np.bincount(of_fact, weight, size) for weight in self._decayed])
+        if id(groups) in self._whole:
+            return self._whole[id(groups)][:, group]
+        sums = [self.decayed(groups.facts(one, self.size)).sum(1) for one in different.tolist()]
+        return np.stack(sums, 1)[:, place] if sums else np.zeros((len(HALF_LIVES), 0))
+
+    def habits(self, of_subject: Int, of_object: Int) -> tuple[Real, Real]:
+        """The counts of (s, p, ·) and (·, p, o) by their groups; [half-lives, n] each."""
+        return self.sums(self.counts.by_subject, of_subject), self.sums(self.counts.by_object, of_object)
 
     @cached_property
-    def _event(self) -> Real:
-        return self._sums(self.counts.by_event)
+    def _all(self) -> Real:
+        """The counts of all facts; [half-lives, 1]."""
+        times, number = self.counts.moments
+        size = int(np.searchsorted(times, self.as_of))
+        age = (self.as_of - times[:size]) / self.counts.unit
+        sums = [
+            (0.5 ** (age / half) if np.isfinite(half) else np.full(size, 1 / self.span)) @ number[:size]
+            for half in HALF_LIVES
+        ]
+        return np.array(sums)[:, None]
 
-    @cached_property
-    def _pair(self) -> Real:
-        return self._sums(self.counts.by_pair)
-
-    @cached_property
-    def _habit(self) -> tuple[Real, Real, Real]:
-        relation = self.counts.events.relation[: self.size]
-        of_relation = np.stack([np.bincount(relation, w, self.counts.num_relations) for w in self.decayed]).astype(
-            float
-        )
-        return self._sums(self.counts.by_subject), self._sums(self.counts.by_object), of_relation
+    def _relation(self, relation: Int) -> Real:
+        return self.sums(self.counts.by_relation, self.counts.by_relation.find(relation))
 
     def of(self, asked: Triples) -> Real:
         """The counts of every kind and half-life; [n, kinds, half-lives]."""
         counts, R = self.counts, self.counts.num_relations
         turned = Triples(asked.object, asked.relation, asked.subject)
-        same, opposite = (self._event[:, counts.by_event.find(counts._event(one))] for one in (asked, turned))
+        same, opposite = (
+            self.sums(counts.by_event, counts.by_event.find(counts._event(one))) for one in (asked, turned)
+        )
         opposite = np.where(asked.subject == asked.object, 0, opposite)
-        pair = self._pair[:, counts.by_pair.find(counts._pair(asked))] - same - opposite
-        subjects, objects, relation = self._habit
-        mine = subjects[:, counts.by_subject.find(asked.subject * R + asked.relation)]
-        theirs = objects[:, counts.by_object.find(asked.object * R + asked.relation)]
-        habit = mine * theirs / np.maximum(relation[:, asked.relation], 1e-300)
-        share = relation[:, asked.relation] / np.maximum(relation.sum(1, keepdims=True), 1e-300)
-        pair = pair.clip(min=0) * share
+        together = self.sums(counts.by_pair, counts.by_pair.find(counts._pair(asked)))
+        pair, relation = together - same - opposite, self._relation(asked.relation)
+        mine, theirs = self.habits(
+            counts.by_subject.find(asked.subject * R + asked.relation),
+            counts.by_object.find(asked.object * R + asked.relation),
+        )
+        habit = mine * theirs / np.maximum(relation, 1e-300)
+        pair = pair.clip(min=0) * (relation / np.maximum(self._all, 1e-300))
         # What was to be expected all the time, and did not happen, speaks against itself.
         doubt = 1 + self.span * (habit[-1] + pair[-1])
         habit, pair = habit / doubt, pair / doubt
-        met = self._pair[-1, counts.by_pair.find(counts._pair(asked))] > 0
+        met = together[-1] > 0
         kinds = [same, opposite, pair, np.where(met, habit, 0), np.where(met, 0, habit)]
         return np.stack(kinds).transpose(2, 0, 1)
 
-    @cached_property
-    def _activity(self) -> Real:
-        """Facts that name an entity, on either side; [half-lives, E]."""
-        past = self.counts.events[: self.size]
-        size = self.counts.num_entities
-        ends = (np.bincount(past.subject, w, size) + np.bincount(past.object, w, size) for w in self.decayed)
-        return np.stack(list(ends))
+    def _activity(self, entity: Int) -> Real:
+        """Facts that name an entity, on either side; [half-lives, n]."""
+        actor, target = self.counts.by_actor, self.counts.by_target
+        return self.sums(actor, actor.find(entity)) + self.sums(target, target.find(entity))
+
+    def _trend(self, entity: Int) -> Real:
+        activity = self._activity(entity)
+        trend: Real = np.log((activity[2] + 1) / (activity[-1] * _MEAN_LIFE + 1))
+        return trend
 
     @cached_property
-    def _last(self) -> Real:
-        """The age of the latest fact of every event; ∞ where there is none."""
+    def _last_of_all(self) -> Real:
         last = np.full(len(self.counts.by_event.key) + 1, np.inf)
-        last[self.counts.by_event.of_fact[: self.size]] = self.age  # facts are in time order: the latest stays
+        # Facts are in time order: the latest stays.
+        last[self.counts.by_event.of_fact[: self.size]] = (
+            self.as_of - self.counts.time[: self.size]
+        ) / self.counts.unit
         return last
+
+    def _last(self, group: Int) -> Real:
+        """The age of the latest fact of every event; ∞ where there is none."""
+        different, place = np.unique(group, return_inverse=True)
+        if len(different) > FEW:
+            return self._last_of_all[group]
+        facts = (self.counts.by_event.facts(one, self.size)[-1:] for one in different.tolist())
+        ages = [
+            (self.as_of - float(self.counts.time[one[0]])) / self.counts.unit if len(one) else np.inf for one in facts
+        ]
+        return np.array(ages)[place]
 
     def circumstances(self, asked: Triples) -> Real:
         """What weighs all evidence of an event alike; [n, len(CIRCUMSTANCES)]."""
         counts = self.counts
         place = counts.find_event(asked)
-        number, age = self._event[-1, place] * self.span, self._last[place]
+        number, age = self.sums(counts.by_event, place)[-1] * self.span, self._last(place)
         seen = np.isfinite(age)
-        together = self._pair[-1, counts.by_pair.find(counts._pair(asked))] * self.span
-        usual = self._activity[-1]
-        trend = np.log((self._activity[2] + 1) / (usual * _MEAN_LIFE + 1))
+        together = self.sums(counts.by_pair, counts.by_pair.find(counts._pair(asked)))[-1] * self.span
         columns = (
             seen,
             np.log1p(number),
             np.where(seen, np.log(np.where(seen, age, 1.0).clip(min=0.5)), 0.0),
             np.log1p(together),
-            trend[asked.subject],
-            trend[asked.object],
+            self._trend(asked.subject),
+            self._trend(asked.object),
         )
         return np.stack(columns, 1).astype(float)
 
@@ -221,8 +276,8 @@ class Known:
     def pair_factor(self, asked: Triples) -> Real:
         """What a fact of the pair with another relation counts for, by half-life; `asked` is one event."""
         counts, turned = self.counts, Triples(asked.object, asked.relation, asked.subject)
-        whole = self._pair[:, counts.by_pair.find(counts._pair(asked))[0]]
-        own = sum(self._event[:, counts.by_event.find(counts._event(one))[0]] for one in (asked, turned))
+        whole = self.sums(counts.by_pair, counts.by_pair.find(counts._pair(asked)))[:, 0]
+        own = sum(self.sums(counts.by_event, counts.by_event.find(counts._event(one)))[:, 0] for one in (asked, turned))
         others: Real = whole - own
         factor: Real = np.divide(self.of(asked)[0, 2], others, out=np.zeros_like(others), where=others > 1e-12)
         return factor

@@ -105,7 +105,7 @@ def fit(dataset: Dataset, counts: Counts | None = None, seed: int = 0, questions
         questions: at each of the times looked back from.
     """
     counts = counts or Counts.of(dataset)
-    train, valid = (dataset.split(split).time.astype(np.int64) for split in (Split.TRAIN, Split.VALID))
+    train = dataset.split(Split.TRAIN).time.astype(np.int64)
     every = horizons(counts, train)
     if not len(train):
         nothing = np.zeros(len(CIRCUMSTANCES))
@@ -114,12 +114,21 @@ def fit(dataset: Dataset, counts: Counts | None = None, seed: int = 0, questions
     times = times[len(times) // 2 :]  # before, too little is known for what is new to be new
     times = times[np.linspace(0, len(times) - 1, min(DAYS, len(times))).astype(int)]
     learned = _learned(counts, draw(counts, times, int(train.max()) + 1, questions, seed), every)
+    return recalibrated(learned, dataset, counts, seed, questions)
+
+
+def recalibrated(
+    model: RateModel, dataset: Dataset, counts: Counts, seed: int = 0, questions: int = QUESTIONS
+) -> RateModel:
+    """The same rates, calibrated on a dataset's valid facts; as they are where it has none."""
+    valid = dataset.split(Split.VALID).time.astype(np.int64)
     if not len(valid):
-        return learned
+        return model
     times = np.unique(valid)
     end = int(valid.max()) + 1
     times = times[np.linspace(0, len(times) - 1, min(DAYS, len(times))).astype(int)]
-    return _calibrated(learned, draw(counts, times, end, questions, seed + 1), horizons(counts, valid))
+    plain = replace(model, calibration=np.array([[0.0, 1.0], [0.0, 1.0]]))
+    return _calibrated(plain, draw(counts, times, end, questions, seed + 1), horizons(counts, valid))
 
 
 def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:

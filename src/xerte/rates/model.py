@@ -85,7 +85,11 @@ class RateModel:
 
     def happening(self, expected: Real) -> Real:
         """1 - (1 + σ Λ)^(-1/σ)."""
-        return -np.expm1(-np.log1p(self.spread * expected) / self.spread)
+        return -np.expm1(-self.cumulative(expected))
+
+    def cumulative(self, expected: Real) -> Real:
+        """-log P(not once) = log(1 + σ Λ) / σ."""
+        return np.log1p(self.spread * expected) / self.spread
 
     def reliability(self, probability: float) -> float | None:
         """How far off such a probability may be, as seen on valid; None where nothing was."""

@@ -26,19 +26,18 @@ def shares(model: RateModel, known: Known, asked: Triples, horizon: float) -> li
     total = float((known.of(asked) * weighed).sum())
     if total <= 0 or not len(asked):
         return []
-    past = counts.events[: known.size]
-    pairs = np.isin(counts.by_pair.of_fact[: known.size], counts.by_pair.find(counts._pair(asked)))
-    rows = np.flatnonzero(pairs)
     if len(asked) > 1:
         # Of many events only what is counted for one itself is told: a pair's other facts speak for many.
-        own = np.isin(counts.by_event.of_fact[rows], counts.by_event.find(counts._event(asked)))
-        weight = np.where(own, weighed[0] @ known.decayed[:, rows], 0)
+        events = np.unique(counts.find_event(asked)).tolist()
+        rows = np.concatenate([counts.by_event.facts(one, known.size) for one in events])
+        weight = weighed[0] @ known.decayed(rows)
     else:
+        rows = counts.by_pair.facts(int(counts.by_pair.find(counts._pair(asked))[0]), known.size)
         s, p = asked.subject[0], asked.relation[0]
-        same_relation, turned = past.relation[rows] == p, past.subject[rows] != s
+        same_relation, turned = counts.events.relation[rows] == p, counts.events.subject[rows] != s
         kind = np.where(same_relation, np.where(turned, 1, 0), 2)
         weighed = weighed.copy()
         weighed[2] *= known.pair_factor(asked)
-        weight = (weighed[kind] * known.decayed[:, rows].T).sum(1)
+        weight = (weighed[kind] * known.decayed(rows).T).sum(1)
     order = np.argsort(-weight, kind="stable")
     return [FactShare(int(counts.fact[rows[i]]), float(weight[i] / total)) for i in order if weight[i] > 0]

@@ -1,0 +1,214 @@
+"""How good were we: questions asked through time as if one had lived it, fold by fold."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xerte.api.backtest_report import report
+from xerte.api.replies import Backtest
+from xerte.data.dataset import Dataset
+from xerte.data.lineage import Lineage
+from xerte.errors import InputError
+from xerte.files import write_json, write_text
+from xerte.rates.backtest import judged
+from xerte.rates.blended import Blended
+from xerte.rates.counts import Counts, Known
+from xerte.rates.fitting import recalibrated
+from xerte.rates.folds import POPULATIONS, Answered, Fold, ask_fold, fit_references
+from xerte.rates.predictor import Predictor
+from xerte.types import ProgressCallback
+
+if TYPE_CHECKING:
+    from xerte.api.ask import Asker
+
+FORMAT = "xerte backtest 1"
+_HELD_BACK = 6
+"""Of what was known, the latest sixth calibrates what the rest taught."""
+
+
+def parse_retrain(text: str) -> tuple[str, int]:
+    """("never", 0), ("every", N) or ("online", 1).
+
+    Raises:
+        InputError: it is none of these.
+    """
+    kind, _, number = text.partition(":")
+    if text in ("never", "online"):
+        return text, int(text == "online")
+    if kind == "every" and number.isdecimal() and int(number) > 0:
+        return kind, int(number)
+    raise InputError(f"{text!r} says not when to retrain: choose never, every:N (folds) or online")
+
+
+def run(
+    asker: "Asker",
+    times: list[int],
+    horizon: int,
+    questions: int,
+    seed: int,
+    retrain: str,
+    out: Path | None,
+    workers: int,
+    progress: ProgressCallback | None,
+) -> Backtest:
+    """Asks at these times and judges the answers; folds that lie in the folder are read instead.
+
+    Raises:
+        InputError: the folder holds another backtest.
+    """
+    kind, every = parse_retrain(retrain)
+    data, calendar = asker.dataset, asker.dataset.calendar
+    settings = {"format": FORMAT, "dataset": data.name, "facts": len(data.facts), "model": asker.name}
+    settings |= {"horizon": horizon, "questions": questions, "seed": seed, "retrain": retrain}
+    kept = _Folder(out, settings)
+    folds = {time: fold for time in times if (fold := kept.read(time)) is not None}
+    if len(folds) < len(times):
+        references = fit_references(
+            before(data, times[0]) if kind != "never" else data, asker.counts, horizon, questions, seed
+        )
+        predictor: Predictor | None = None
+        with ThreadPoolExecutor(max(1, workers)) as pool:
+            waiting: list[tuple[int, Future[Fold]]] = []
+            for number, time in enumerate(times):
+                if time in folds:
+                    continue
+                if kind == "never" or (kind == "every" and number % every and predictor is not None):
+                    predictor = predictor or asker.predictor
+                else:
+                    predictor = _learned_until(asker, time, kind)
+                known = known_before(data, asker.counts, time)
+                answers = _without_late(data, predictor, time)
+                todo = partial(ask_fold, asker.counts, known, answers, references, horizon, questions, seed)
+                waiting.append((time, pool.submit(todo)))
+            for time, found in waiting:
+                folds[time] = found.result()
+                kept.write(time, folds[time])
+                if progress is not None:
+                    progress(len(folds), len(times))
+    folds = {time: folds[time] for time in times}
+    dates = tuple(map(calendar.format, times))
+    unit = calendar.ticks_per_unit
+    result = Backtest(
+        data.name, asker.name, dates, horizon / unit, str(calendar.unit), judged(folds), calendar.format, retrain
+    )
+    result = replace(result, relation=data.relations.__getitem__)
+    if out is not None:
+        write_json(out / "trace.json", {**settings, **result.to_json()})
+        write_text(out / "report.html", report(result))
+    return result
+
+
+def before(dataset: Dataset, time: int) -> Dataset:
+    """What happened before a time, the latest sixth being valid."""
+    facts = dataset.facts[dataset.facts.time < time]
+    facts = facts[np.argsort(facts.time, kind="stable")]
+    cut = len(facts) * (_HELD_BACK - 1) // _HELD_BACK
+    if len(facts):
+        cut = int(np.searchsorted(facts.time, facts.time[min(cut, len(facts) - 1)]))  # a day is not cut in two
+    return replace(dataset, facts=facts, sizes=(cut, len(facts) - cut, 0), extras={})
+
+
+def known_before(dataset: Dataset, counts: Counts, time: int) -> Known:
+    """What was known before a time: what had happened and, where facts say when they became known, was reported."""
+    late = reported(dataset, time)
+    if late is None or not late.any():
+        return counts.before(time)
+    return Counts(dataset.facts[~late], dataset.num_entities, dataset.num_relations, dataset.calendar).before(time)
+
+
+def reported(dataset: Dataset, time: int) -> Any:
+    """Whether each fact became known only at this time or later; None where facts do not say."""
+    column = dataset.extras.get("known_at")
+    if column is None:
+        return None
+    known = [dataset.calendar.parse(text) if text else -(1 << 62) for text in column]
+    return np.array(known, np.int64) >= time
+
+
+def _without_late(dataset: Dataset, predictor: Predictor, time: int) -> Predictor:
+    """The same, its model reading nothing that was reported later."""
+    late = reported(dataset, time)
+    if late is None or not late.any() or not isinstance(predictor, Blended):
+        return predictor
+    history = predictor.ranking.history.with_facts(hidden=dataset.facts[late & (dataset.facts.time < time)])
+    return replace(predictor, ranking=replace(predictor.ranking, history=history))
+
+
+def _learned_until(asker: "Asker", time: int, kind: str) -> Predictor:
+    """What answers, having learned from what happened before a time: all anew, or only how far to trust itself."""
+    view = before(asker.dataset, time)
+    if kind == "online":
+        counts = Counts.of(view)
+        return asker.relearned(view, counts, recalibrated(asker.rates, view, counts))
+    return asker.retrained(view)
+
+
+class _Folder:
+    """Folds that are done, one file each, so that an interrupted backtest goes on."""
+
+    def __init__(self, folder: Path | None, settings: dict[str, Any]) -> None:
+        self._folder = folder
+        if folder is None:
+            return
+        file = folder / "settings.json"
+        if file.is_file():
+            try:
+                there = json.loads(file.read_text("utf-8"))
+            except (OSError, ValueError):
+                there = None
+            if there != settings:
+                raise InputError(f"{folder} holds another backtest", hint="choose another folder or remove it")
+        elif folder.is_dir() and any(folder.iterdir()):
+            raise InputError(f"{folder} is not empty and holds no backtest", hint="choose another folder")
+        else:
+            write_json(file, settings)
+
+    def _file(self, time: int) -> Path:
+        assert self._folder is not None
+        return self._folder / "folds" / f"{time}.json"
+
+    def read(self, time: int) -> Fold | None:
+        """The fold of a time; None where it is not done, or damaged."""
+        if self._folder is None:
+            return None
+        try:
+            body = json.loads(self._file(time).read_text("utf-8"))
+            return {name: Answered.from_json(body[name]) for name in POPULATIONS}
+        except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            return None
+
+    def write(self, time: int, fold: Fold) -> None:
+        """Keeps a fold."""
+        if self._folder is not None:
+            write_json(self._file(time), {name: one.to_json() for name, one in fold.items()})
+
+
+def fold_times(
+    asker: "Asker", begin: int, step: int, horizon: int, retrain: str, describe: Callable[[int], str]
+) -> list[int]:
+    """When to ask.
+
+    Raises:
+        InputError: it would begin before what was learned from ends, or no time can be followed so far.
+    """
+    data, unit = asker.dataset, asker.dataset.calendar.ticks_per_unit
+    until = Lineage.of(data).until
+    if begin <= until and parse_retrain(retrain)[0] != "every":
+        raise InputError(
+            f"{describe(begin)} lies before {describe(until)}, up to which {asker.name} learned",
+            hint="begin later, or retrain with --retrain every:N",
+        )
+    times = np.arange(begin, data.last_time + unit - horizon + 1, step)
+    facts_before = partial(np.searchsorted, asker.counts.time)
+    found: list[int] = times[facts_before(times + horizon) > facts_before(times)].tolist()  # no stray date far away
+    if found and not facts_before(found[0]):
+        raise InputError(f"nothing is known before {describe(found[0])}", hint="begin later")
+    if not found:
+        raise InputError(f"no time from {describe(begin)} on can be followed so far: the facts end before")
+    return found

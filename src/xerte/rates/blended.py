@@ -1,0 +1,120 @@
+"""Rates that listen to a model: how often s does p at all, times how likely the model holds o to be the one.
+
+log odds P(s, p, o within h) = w · φ, with other numbers for events that never happened before, and φ made of
+
+- log Λ(h) of the rates from counts;
+- log p(o | s, p, now) and log p(s | o, p⁻¹, now), the model's shares: the same evidence as its ranking;
+- log of how many events (s, p, ·) and (·, p, o) are to be expected within h, by what happened lately and ever;
+- the circumstances of `counts`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from xerte.data.directions import forward, reciprocal
+from xerte.evaluation.logistic import chance
+from xerte.evaluation.proper import Level, error_at
+from xerte.evaluation.situation import distribution
+from xerte.forecaster import Forecaster, Queries, ask
+from xerte.graph.index import TemporalIndex
+from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, Known, Triples
+from xerte.rates.model import RateModel, seen_before
+
+Int = npt.NDArray[np.int64]
+Real = npt.NDArray[np.float64]
+
+LATELY = (1, 2, 4)
+"""Places of the half-lives that (s, p, ·) and (·, p, o) are counted with."""
+NUMBERS = 2 * (4 + 2 * len(LATELY) + len(CIRCUMSTANCES))
+_BATCH = 512
+_MOST = 2048
+"""Of more events than this only the likeliest by counts are asked about; the others keep their rates."""
+_RARELY, _UNLIKELY = 1e-4, 1e-9
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A forecaster and what it reads."""
+
+    forecaster: Forecaster
+    history: TemporalIndex
+    temperature: float = 1.0
+
+    def shares(self, asked: Triples, time: int) -> Real:
+        """p(o | s, p, time) and p(s | o, p⁻¹, time), knowing what happened before that time; [n, 2]."""
+        relation = torch.from_numpy(asked.relation)
+        own = self._share(asked.subject, forward(relation), asked.object, time)
+        return np.stack([own, self._share(asked.object, reciprocal(relation), asked.subject, time)], 1)
+
+    def _share(self, subject: Int, direction: torch.Tensor, object: Int, time: int) -> Real:
+        key = torch.stack([torch.from_numpy(subject), direction], 1)
+        different, place = torch.unique(key, dim=0, return_inverse=True)
+        found = np.zeros(len(subject))
+        for start in range(0, len(different), _BATCH):
+            part = different[start : start + _BATCH]
+            at = torch.full((len(part),), time)
+            queries = Queries.at(part[:, 0].contiguous(), part[:, 1].contiguous(), at).to(self.history.device)
+            share = distribution(ask(self.forecaster, self.history, queries), self.temperature).cpu()
+            rows = torch.nonzero((place >= start) & (place < start + _BATCH))[:, 0]
+            found[rows.numpy()] = share[place[rows] - start, torch.from_numpy(object)[rows]].numpy()
+        return found
+
+
+def features(base: RateModel, known: Known, asked: Triples, shares: Real) -> Callable[[float], Real]:
+    """φ of events for any horizon; [n, NUMBERS]."""
+    reasons, counts = known.reasons(asked), known.counts
+    of_subject = counts.by_subject.find(asked.subject * counts.num_relations + asked.relation)
+    of_object = counts.by_object.find(asked.object * counts.num_relations + asked.relation)
+    half = np.array(HALF_LIVES)
+    per_unit = np.where(np.isfinite(half), np.log(2) / np.where(np.isfinite(half), half, 1.0), 1.0)[:, None]
+    subjects, objects = known.habits(of_subject, of_object)
+    often = [(per_unit * sums)[list(LATELY)].T for sums in (subjects, objects)]
+    likely, again = np.log(shares.clip(min=_UNLIKELY)), seen_before(reasons)[:, None]
+
+    def at(horizon: float) -> Real:
+        rate = base.expected(reasons, asked.relation, np.full(len(asked), float(horizon)))
+        columns = [np.ones((len(asked), 1)), np.log(rate.clip(min=1e-12))[:, None], likely]
+        columns += [np.log(one * horizon + _RARELY) for one in often] + [reasons.circumstances]
+        all = np.concatenate(columns, 1)
+        return np.concatenate([np.where(again, all, 0), np.where(again, 0, all)], 1)
+
+    return at
+
+
+@dataclass(frozen=True)
+class Blended:
+    """A predictor that listens to a model.
+
+    Attributes:
+        base: rates from counts.
+        ranking: the model.
+        weight: w; [NUMBERS].
+        levels: how reliable its probabilities were on valid.
+        name: what users call it.
+    """
+
+    base: RateModel
+    ranking: Ranking
+    weight: Real
+    levels: tuple[Level, ...]
+    name: str
+
+    def expected(self, known: Known, asked: Triples, horizon: float) -> Real:
+        """As every predictor's."""
+        rate = self.base.expected(known.reasons(asked), asked.relation, np.full(len(asked), float(horizon)))
+        found = self.base.cumulative(rate)
+        if horizon <= 0 or not len(asked):
+            return found
+        rows = np.argsort(-found, kind="stable")[:_MOST]
+        some = asked[rows]
+        phi = features(self.base, known, some, self.ranking.shares(some, known.as_of))(horizon)
+        found[rows] = -np.log1p(-chance(phi, self.weight).clip(max=1 - 1e-12))
+        return found
+
+    def reliability(self, probability: float) -> float | None:
+        """As every predictor's."""
+        return error_at(self.levels, probability)
