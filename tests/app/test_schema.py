@@ -5,14 +5,18 @@ import sys
 from pathlib import Path
 
 from serving import server
+from xerte.app.access import Scope, add_token, tokens_file
 
 EXAMPLES = 8
 """Of every route and kind of data; without these limits, schemathesis draws thousands in some minutes."""
 
 
 def test_no_request_makes_the_server_fail(tmp_path: Path) -> None:
-    with server("--model", "recurrence", "--write", home=tmp_path / "home") as address:
+    home = tmp_path / "home"
+    token = add_token("schemathesis", Scope.ADMIN, tokens_file(home))
+    with server("--model", "recurrence", "--write", home=home) as address:
         command = [sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"]
+        command += ["--header", f"Authorization: Bearer {token}"]
         command += ["--max-examples", str(EXAMPLES), "--seed", "1", "--exclude-checks", "positive_data_acceptance"]
         command += [
             "--phases",

@@ -42,11 +42,12 @@ class Batcher:
     """Collects questions on the event loop and answers them on one thread; what takes long runs on another.
 
     Args:
-        largest: the most questions of one batch.
+        largest: the most questions of one batch. More cost no less each, and while some are answered, others can be
+            read and written.
         observe: called with the size of every batch.
     """
 
-    def __init__(self, largest: int = 256, observe: Callable[[int], None] | None = None) -> None:
+    def __init__(self, largest: int = 32, observe: Callable[[int], None] | None = None) -> None:
         self._largest, self._observe = largest, observe
         self._queue: deque[_Waiting] = deque()
         self._thread = ThreadPoolExecutor(1, "forecasts")

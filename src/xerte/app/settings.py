@@ -1,6 +1,7 @@
 """The settings of one server."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 
 
@@ -45,6 +46,7 @@ class ServerSettings:
         return is_loopback(self.host)
 
 
+@lru_cache(1024)
 def is_loopback(host: str) -> bool:
     """Whether an address is this machine's own."""
     if host == "localhost":

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from pydantic import TypeAdapter
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from xerte.data.dataset import Dataset
 from xerte.data.frame import Frame
@@ -219,7 +220,7 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
         if "lineage" in metadata:
             lineage = TypeAdapter(Lineage).validate_python(metadata["lineage"])
         else:
-            with torch.device("meta"):
+            with torch.device("meta"), _ShapesOnly():
                 lineage = _version_1(metadata, dataset, weights, build(settings, frame, seed))
     except (KeyError, TypeError, ValueError, AttributeError, InputError):
         raise CheckpointError(f"the settings in {folder} are damaged") from None
@@ -229,7 +230,7 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
     if related and len(related) < 2 * trained.num_relations:
         raise CheckpointError(f"the settings in {folder} name related relations for {len(related)} directions only")
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), _ShapesOnly():
             model = build(settings, trained, seed)
     except InputError as error:
         raise CheckpointError(f"the settings in {folder} do not fit {dataset.name}: {error}") from None
@@ -243,6 +244,20 @@ def load_model(folder: Path, dataset: Dataset) -> tuple[Learner, dict[str, Any]]
     model.lineage = lineage
     kept = {name: value for name, value in metadata.items() if name not in _VERSION_1}
     return grown(model.eval(), frame), kept | {"lineage": asdict(lineage)}
+
+
+class _ShapesOnly(TorchFunctionMode):
+    """Draws no random numbers and computes none of them: where only shapes count, either makes torch import its
+    compiler, which takes longer than all the rest. What is not listed here is computed as ever.
+    """
+
+    _KEEP_SHAPE = (Tensor.__mul__, Tensor.__rmul__, Tensor.mul, Tensor.__truediv__, Tensor.div, Tensor.log, Tensor.exp)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called instead of every function of torch."""
+        if func in self._KEEP_SHAPE and all(isinstance(one, int | float) for one in args[1:]):
+            return args[0]
+        return (torch.empty if func in (torch.randn, torch.rand) else func)(*args, **kwargs or {})
 
 
 def _version_1(

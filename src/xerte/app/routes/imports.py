@@ -26,9 +26,7 @@ TYPES = {
     "application/vnd.apache.parquet": ".parquet",
 }
 """None of them can be sent by a page of another origin that was not asked for leave."""
-_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in TYPES}}
-}
+_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {kind: {"schema": {}} for kind in TYPES}}}
 _BODY["requestBody"]["content"]["text/csv"]["example"] = "subject,relation,object,time\nAnn,visits,Ben,2024-01-10\n"
 Text = Annotated[str | None, Query(max_length=1000)]
 
