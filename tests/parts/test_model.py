@@ -15,7 +15,7 @@ from xerte.parts.settings import PartsSettings
 
 NUM_ENTITIES, NUM_RELATIONS, TICKS = 12, 3, 24
 SETTINGS = PartsSettings(
-    last=12, nodes=(3, 4), walk_last=4, walk_same=2, counted=9, rank=2, messages=2, width=5, scales=(2, 9)
+    last=12, nodes=(3, 4), walk_last=4, walk_same=2, counted=9, rank=2, messages=2, width=5, scales=(2, 9), others=2
 )
 
 

@@ -142,7 +142,11 @@ class SlowParts:
         context = [log1p(sum(self.basis(e)[k] for e in own if e[1] == self.asked)) for k in scales]
         context += [log1p(sum(self.basis(e)[k] for e in own)) for k in scales]
         context += [log(sum(past) + 1e-3)]
-        for entity in latest:
+        reached = [sum(walk) for walk in zip(*lengths, strict=True)]
+        others = sorted(
+            (e for e in range(self.num_entities) if reached[e] and e not in latest), key=lambda e: -reached[e]
+        )
+        for entity in [*latest, *others[: model.settings.others]]:
             pair = [e for e in own if e[2] == entity]
             same = [e for e in pair if e[1] == self.asked]
             message = torch.zeros(len(scales), factor.messages, dtype=factor.relation.dtype)
@@ -152,12 +156,12 @@ class SlowParts:
                 basis = message.new_tensor(self.basis(e))[:, None]
                 message = message + torch.nn.functional.softplus(content).view(len(scales), -1) * basis
             history = [
-                log1p(self.age(pair[-1])),
+                log1p(self.age(pair[-1]) if pair else 1e4),
                 log1p(self.age(same[-1]) if same else 1e4),
                 log1p(len(pair)),
                 log1p(len(same)),
-                log1p(sum(place > latest[entity] for place in latest.values())),
-                float(pair[-1][1] == self.asked),
+                log1p(sum(place > latest[entity] for place in latest.values()) if pair else 1e4),
+                float(bool(pair) and pair[-1][1] == self.asked),
             ]
             numbers = [*context, *torch.log1p(message).flatten().tolist(), log(total[entity]), *known[entity], *history]
             numbers += [*factor.relation[self.asked].tolist(), *(log(walk[entity] + 1e-4) for walk in lengths)]

@@ -8,14 +8,12 @@ from torch.nn.functional import relu, softplus
 
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
-from xerte.parts.partners import Partners
+from xerte.parts.partners import NEVER, Partners
 from xerte.parts.prior import Counts
 from xerte.parts.weighing import PACE
 from xerte.segment import segment_sum
 from xerte.types import Float, Int
 
-_NEVER = 1e4
-"""The age of what never happened."""
 _RELATION = 16
 
 
@@ -96,7 +94,7 @@ class Factor(nn.Module):
         total: Float[Tensor, "Q E"],
         walks: list[Float[Tensor, "Q E"]],
     ) -> Float[Tensor, "P"]:
-        """The term of those that the subject met; [P].
+        """The term of the pairs; [P].
 
         Args:
             link_weight: what the past says; [L].
@@ -118,8 +116,8 @@ class Factor(nn.Module):
             ],
             dim=1,
         )
-        same_age = link_weight.new_full((num_pairs,), _NEVER).scatter_reduce(
-            0, link_pair, torch.where(same > 0, partners.link_age, _NEVER), "amin"
+        same_age = link_weight.new_full((num_pairs,), NEVER).scatter_reduce(
+            0, link_pair, torch.where(same > 0, partners.link_age, NEVER), "amin"
         )
         history = torch.stack(
             [

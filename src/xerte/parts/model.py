@@ -12,10 +12,10 @@ from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
 from xerte.parts.evidence import Kept, Trail
 from xerte.parts.factor import Factor, activity
-from xerte.parts.partners import find_partners
+from xerte.parts.partners import Partners, find_partners
 from xerte.parts.prior import Prior, count
 from xerte.parts.settings import PartsSettings
-from xerte.parts.walk import Reach, Step, Walk
+from xerte.parts.walk import Reach, Step, Walk, heaviest
 from xerte.parts.weighing import PACE, Weighing, pooled
 from xerte.segment import expand
 from xerte.types import Bool, Float, Int
@@ -48,7 +48,7 @@ class SumOfParts(Learner):
         s, directions = settings, 2 * frame.num_relations
         num_scales, num_counts = len(s.scales) + 1, len(s.count_scales) + 1
         self.past = Weighing(directions, num_scales, s.rank)
-        self.prior = Prior(directions, num_counts)
+        self.prior = Prior(directions, num_counts, s.prior)
         reach = Reach(s.steps, s.nodes, s.walk_last, s.walk_same)
         self.walk = Walk(directions, num_scales, s.rank, reach) if s.steps > 1 else None
         sizes = num_scales, num_counts, len(s.windows), s.steps - 1, s.messages, s.width
@@ -133,7 +133,9 @@ class SumOfParts(Learner):
         asked = queries.relation.index_select(0, partners.link_question)
         link_weight = self.past.tables().weigh(asked, partners.link_relation, partners.link_basis)
         entity = partners.pair_object.index_select(0, partners.link_pair)
-        parts = [("past", pooled(link_weight, partners.link_question, entity, *sizes))]
+        parts: list[tuple[str, Tensor]] = []
+        if s.past:
+            parts.append(("past", pooled(link_weight, partners.link_question, entity, *sizes)))
         walks: list[Tensor] = []
         steps: list[Step] = []
         if self.walk is not None:
@@ -146,12 +148,19 @@ class SumOfParts(Learner):
             windows = [round(window * ticks) for window in s.windows]
             table, row_of = activity(history, queries, windows)
             active = table.to(scale.dtype), row_of
+            if s.others and walks:
+                partners = partners.and_others(*self._others(partners, torch.stack(walks).detach().sum(0)))
             met = self.factor.for_partners(queries, partners, link_weight, counts, active, _total(parts), walks)
             log_factor = log_factor + self.factor.for_all(counts, active, queries.relation)
             cell = partners.pair_question * sizes[1] + partners.pair_object
             log_factor = log_factor.flatten().index_add(0, cell, met.to(log_factor.dtype)).view(sizes)
         exponent = (PACE * (self.exponent + self.own_exponent)).index_select(0, queries.relation).clamp(0.05, 3.0)
         return parts, log_factor, exponent, Kept(steps, counts)
+
+    def _others(self, partners: Partners, reached: Float[Tensor, "Q E"]) -> tuple[Int[Tensor, "n"], Int[Tensor, "n"]]:
+        """(question, entity) of the heaviest that walks reach and no fact does."""
+        never_met = reached.index_put((partners.pair_question, partners.pair_object), reached.new_zeros(()))
+        return heaviest(never_met, self.settings.others)
 
 
 def _total(parts: Sequence[tuple[str, Float[Tensor, "Q E"]]]) -> Float[Tensor, "Q E"]:

@@ -1,6 +1,6 @@
 """Whom the questions' subjects met before, and how: read off the history, before any parameter comes in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -9,6 +9,9 @@ from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
 from xerte.segment import expand, segment_sum
 from xerte.types import Bool, Float, Int
+
+NEVER = 1e4
+"""The age of what never happened."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,18 @@ class Partners:
     def link_question(self) -> Int[Tensor, "L"]:
         """The question of every link; int64 [L]."""
         return self.pair_question.index_select(0, self.link_pair)
+
+    def and_others(self, question: Int[Tensor, "n"], entity: Int[Tensor, "n"]) -> "Partners":
+        """These and, behind them, pairs that never met."""
+        never = self.pair_age.new_full((len(question),), NEVER)
+        return replace(
+            self,
+            pair_question=torch.cat([self.pair_question, question]),
+            pair_object=torch.cat([self.pair_object, entity]),
+            pair_age=torch.cat([self.pair_age, never]),
+            pair_count=torch.cat([self.pair_count, torch.zeros_like(never)]),
+            pair_place=torch.cat([self.pair_place, never]),
+        )
 
 
 def age_basis(age: Float[Tensor, "n"], scale: Float[Tensor, "K"]) -> Float[Tensor, "n K"]:

@@ -49,10 +49,16 @@ class Prior(nn.Module):
     """prior(o) = Σ_j e^(p_j[r]) n_j(r, o, t) / (1 + Σ_o' n_j(r, o', t)) + ε_r: shares of the relation's facts.
 
     ε_r is what every candidate has, were it never seen before.
+
+    Args:
+        num_directions: of relations.
+        num_scales: J.
+        counted: whether shares count; else every candidate has ε_r alone.
     """
 
-    def __init__(self, num_directions: int, num_scales: int) -> None:
+    def __init__(self, num_directions: int, num_scales: int, counted: bool = True) -> None:
         super().__init__()
+        self.counted = counted
         self.common = nn.Parameter(torch.full((num_scales,), -2.0 / PACE))
         self.own = nn.Parameter(torch.zeros(num_directions, num_scales))
         self.common_least = nn.Parameter(torch.full((1,), -9.0 / PACE))
@@ -66,7 +72,7 @@ class Prior(nn.Module):
 
     def weights(self) -> Float[Tensor, "D J"]:
         """e^(p_j[r]); [directions, J]."""
-        return (PACE * (self.common + self.own)).exp()
+        return (PACE * (self.common + self.own)).exp() * self.counted
 
     def least(self) -> Float[Tensor, "D"]:
         """ε_r; [directions]."""

@@ -32,9 +32,14 @@ class PartsSettings(BaseModel):
     nodes: tuple[int, ...] = Field(default=(50, 80, 80), description="entities that walks of 1, 2 … facts go on from")
     walk_last: int = Field(default=48, ge=1, description="latest facts followed from each of them")
     walk_same: int = Field(default=20, ge=0, description="and latest facts of the question's own relation")
+    past: bool = Field(default=True, description="whether the past is a part of the sum")
+    prior: bool = Field(default=True, description="whether shares of the relation's facts are; ε always is")
     factor: bool = Field(default=True, description="weigh candidates by what is known of them and of the pair")
     messages: int = Field(default=6, ge=1, le=256, description="numbers per time scale that sum up a pair's facts")
     width: int = Field(default=96, ge=1, le=4096, description="width of the factor's hidden layers")
+    others: int = Field(
+        default=0, ge=0, description="so many candidates that walks reach and s never met are read by the factor too"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -94,7 +94,7 @@ class Walk(nn.Module):
         leak = (PACE * self.leak).exp()
         parts, steps = [], []
         for i, weighing in enumerate(self._weighings()[1:]):
-            nodes = _heaviest(mass.detach(), self.reach.nodes[i])
+            nodes = heaviest(mass.detach(), self.reach.nodes[i])
             edges = self._edges(history, queries, *nodes)
             step = _follow(history, queries, nodes, edges, mass, weighing, leak[i + 1], scale, ticks_per_unit)
             question = step.node_question.index_select(0, step.edge_node)
@@ -147,7 +147,7 @@ class Walk(nn.Module):
         return torch.cat([node for node, _ in found]), torch.cat([position for _, position in found])
 
 
-def _heaviest(mass: Float[Tensor, "Q E"], size: int) -> tuple[Int[Tensor, "N"], Int[Tensor, "N"]]:
+def heaviest(mass: Float[Tensor, "Q E"], size: int) -> tuple[Int[Tensor, "N"], Int[Tensor, "N"]]:
     """(question, entity) of the nodes with the largest mass of each question."""
     top, entity = torch.topk(mass, min(size, mass.shape[1]), dim=1)
     question = torch.arange(len(mass), device=mass.device)[:, None].expand_as(entity)

@@ -21,23 +21,16 @@ class Tables:
     """A weighing with its exponentials taken, made once per batch.
 
     Attributes:
-        other: e^(c_k).
-        own: e^(b_k), then e^(b_k + d_k) for facts of the question's own direction.
-        pair: e^a.
+        by_pair: what e^(−Δ/τ_k) is multiplied by for every pair (asked, relation).
     """
 
-    other: Float[Tensor, "D K"]
-    own: Float[Tensor, "2*D K"]
-    pair: Float[Tensor, "D*D"]
+    by_pair: Float[Tensor, "D D K"]
 
     def weigh(
         self, asked: Int[Tensor, "n"], relation: Int[Tensor, "n"], basis: Float[Tensor, "n K"]
     ) -> Float[Tensor, "n"]:
         """w of facts under `relation` for questions of `asked`, by their age basis; [n], [n], [n, K] -> [n]."""
-        num_directions = len(self.other)
-        own = torch.where(asked == relation, asked + num_directions, asked)
-        by_scale = self.own.index_select(0, own) * self.other.index_select(0, relation) * basis
-        return self.pair.index_select(0, asked * num_directions + relation) * by_scale.sum(1)
+        return (self.by_pair.flatten(0, 1).index_select(0, asked * len(self.by_pair) + relation) * basis).sum(1)
 
 
 class Weighing(nn.Module):
@@ -84,8 +77,10 @@ class Weighing(nn.Module):
         pair = pair.index_put((direction, direction), PACE * self.same - _OTHER, accumulate=True)
         pair = pair.index_put((direction, opposite(direction)), PACE * self.reciprocal, accumulate=True)
         asked = self.scale + self.asked_scale
-        own = torch.cat([asked, asked + self.same_scale + self.own_scale])
-        return Tables((PACE * self.fact_scale).exp(), (PACE * own).exp(), pair.exp().flatten())
+        by_scale = PACE * (asked[:, None] + self.fact_scale)
+        own = PACE * (self.same_scale + self.own_scale)
+        by_scale = by_scale.index_put((direction, direction), own, accumulate=True)
+        return Tables((pair[:, :, None] + by_scale).exp())
 
     def penalty(self, spread: float) -> Float[Tensor, ""]:
         """−log of a normal density at what belongs to one relation or one pair, but for a constant.

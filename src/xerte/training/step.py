@@ -65,6 +65,7 @@ class TrainingStep:
 
     def pretrain(self) -> None:
         """What the model learns before the first step."""
+        self.model.train()  # cuDNN's recurrent layers have no backward otherwise
         self._flushed(partial(self.model.pretrain, self.history))
 
     def _flushed(self, work: Callable[[], _Result]) -> _Result:
