@@ -147,3 +147,41 @@ def test_what_is_particular_to_relations_is_held_near_nothing() -> None:
         twice = float(model.penalty()) - base
     assert once == pytest.approx((0.3 / 0.5) ** 2 / 2, rel=1e-5)
     assert twice == pytest.approx(4 * once, rel=1e-4)
+
+
+@torch.no_grad()
+def test_nothing_is_drawn(model: SumOfParts, history: TemporalIndex) -> None:
+    """Another seed of the model and of torch: the same answers and the same facts, to the last bit."""
+    first = model.forecast(history, ask(QUESTIONS))
+    torch.manual_seed(99)
+    drawn, model.seed = torch.get_rng_state(), 7
+    second = model.forecast(history, ask(QUESTIONS))
+    assert torch.equal(first.scores, second.scores)
+    for one, other in zip(first.parts, second.parts, strict=True):
+        assert one.evidence
+        assert other.evidence
+        for candidate in range(NUM_ENTITIES):
+            assert torch.equal(one.evidence(0, candidate).weight, other.evidence(0, candidate).weight)
+    assert torch.equal(torch.get_rng_state(), drawn)
+    model.seed = 0
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("left_out", ["past", "prior", "walk", "factor"])
+def test_a_part_that_is_left_out_adds_nothing(
+    left_out: str, model: SumOfParts, facts: Facts, history: TemporalIndex
+) -> None:
+    settings = {"walk": {"steps": 1}}.get(left_out, {left_out: False})
+    bare = SumOfParts(SETTINGS.model_copy(update=settings), model.frame, 0).double().eval()
+    known = model.state_dict()
+    bare.load_state_dict(
+        {name: known[name] if known[name].shape == new.shape else new for name, new in bare.state_dict().items()}
+    )
+    scores = bare.forecast(history, ask(QUESTIONS))
+    names = [part.name for part in scores.parts]
+    assert names == [name for name in ("past", "walk", "prior") if name != left_out or name == "prior"]
+    if left_out == "prior":
+        assert float(scores.parts[-1].weight.max()) == pytest.approx(
+            float(bare.prior.least()[[q[1] for q in QUESTIONS]].max())
+        )
+    torch.testing.assert_close(scores.scores.sum(1), torch.ones(len(QUESTIONS), dtype=torch.float64))
