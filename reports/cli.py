@@ -251,7 +251,6 @@ def new_names(
 
 
 @app.command()
-<<<<<<< HEAD
 def tables(
     clones: Annotated[Path, typer.Argument(metavar="CLONES", help="A folder of clones, each called OWNER+NAME.")],
     names: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="These; all unless given.")] = None,
@@ -281,7 +280,9 @@ def tables(
         write_json(file, found)
         mrr = {model: one["test"]["mrr"] for model, one in found["models"].items()}
         print_text(f"{name}: test MRR " + ", ".join(f"{model} {value:.2f}" for model, value in mrr.items()))
-=======
+
+
+@app.command()
 def strata(
     dataset: Data,
     model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],
@@ -330,4 +331,3 @@ def agreement(
     one, other = (api.Model.load(name, dataset, device) for name in model)
     with busy("asking"):
         print_json({"dataset": dataset, **agreeing(one, other, questions)})
->>>>>>> 83b8336 (Twelve trainings, each part left out, kinds of questions, agreement: traces, experiments and pages made from them; RE-Net's own program judged)
