@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from xerte.data.dataset import Dataset
-from xerte.evaluation.metrics import Metrics
-from xerte.evaluation.protocol import both_directions
-from xerte.forecaster import Scores
+from xerte.data.directions import opposite
+from xerte.forecaster import Queries, Scores
 from xerte.types import Split
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def strata(dataset: Dataset, fact: Ints, rank: npt.NDArray[np.float64]) -> list[
     """Share of the questions, MRR and Hits of every kind."""
     found = []
     for kind, mask in masks(dataset, fact).items():
-        metrics = Metrics.of(rank[mask]).to_json() if mask.any() else {}
-        found.append({"kind": kind, "share": float(mask.mean()), **metrics})
+        found.append({"kind": kind, "share": float(mask.mean()), **_metrics(rank[mask])})
     return found
 
 
@@ -57,18 +56,20 @@ def agreement(one: "Model", other: "Model", questions: int, seed: int = 0) -> di
 
     Facts are compared where both give the same first answer: the share of the five heaviest that both name.
     """
-    queries, _ = both_directions(one.dataset.split(Split.TEST))
-    drawn = np.random.default_rng(seed).choice(len(queries), questions, replace=False)
+    facts = one.dataset.split(Split.TEST)
+    queries, subject = Queries.of(facts), torch.from_numpy(facts.object.astype(np.int64))
+    reverse = Queries.at(subject, opposite(queries.relation), queries.time)
+    drawn = np.random.default_rng(seed).choice(2 * len(facts), questions, replace=False)
     same, shared = 0, []
     for row in np.sort(drawn).tolist():
-        asked = queries[row : row + 1]
+        asked = (reverse if row % 2 else queries)[row // 2 : row // 2 + 1]
         first, second = (model.forecaster.forecast(model.history, asked) for model in (one, other))
         answer = int(first.scores[0].argmax())
         if answer == int(second.scores[0].argmax()):
             same += 1
-            facts = [set(heaviest(scores, answer)) for scores in (first, second)]
-            if most := max(map(len, facts)):
-                shared.append(len(facts[0] & facts[1]) / most)
+            behind = [set(heaviest(scores, answer)) for scores in (first, second)]
+            if most := max(map(len, behind)):
+                shared.append(len(behind[0] & behind[1]) / most)
     return {
         "questions": questions,
         "same first answer": same / questions,
@@ -85,6 +86,13 @@ def heaviest(scores: Scores, candidate: int, row: int = 0) -> list[int]:
             for fact, brought in zip(found.fact.tolist(), found.weight.tolist(), strict=True):
                 weight[fact] = weight.get(fact, 0.0) + brought
     return sorted(weight, key=lambda fact: (-weight[fact], fact))[:HEAVIEST]
+
+
+def _metrics(rank: npt.NDArray[np.float64]) -> dict[str, float]:
+    """MRR and Hits in percent; none where nothing was asked."""
+    if not len(rank):
+        return {}
+    return {"mrr": 100 * float((1 / rank).mean())} | {f"hits@{k}": 100 * float((rank <= k).mean()) for k in (1, 3, 10)}
 
 
 def _before(dataset: Dataset, key: Ints) -> Mask:
