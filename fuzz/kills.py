@@ -38,6 +38,8 @@ Job = Callable[[Callable[[int], None]], None]
 SOURCES = ("append", "directory", "stdin", "postgres")
 BATCH = 3
 _AT_ONCE = 60
+_CHANGES = {"compact": 40, "append": 9, "directory": 4, "stdin": 4, "postgres": 4}
+"""About so many changes of the disk a victim makes before it has nothing left to do."""
 
 
 @dataclass
@@ -86,8 +88,8 @@ class Kills:
             if source in SOURCES[1:]:
                 self._produce(source)
         helper = _Process(self._job(beside)) if beside else None
-        victim = _Process(self._job(what), self.rng.randint(1, 60 if what == "compact" else 9) if aimed else None)
-        victim.wait(1.0 if aimed else self.rng.uniform(0.0, 0.15))
+        victim = _Process(self._job(what), self.rng.randint(1, _CHANGES[what]) if aimed else None)
+        victim.wait(5.0 if aimed else self.rng.uniform(0.0, 0.4))
         acknowledged = {what: victim.kill()}
         if helper is not None:
             helper.wait(self.rng.uniform(0.0, 0.05))
