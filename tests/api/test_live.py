@@ -61,6 +61,22 @@ def test_a_forecast_sees_what_another_just_appended(mine: str, tmp_path: Path, t
     assert any(fact.subject == "Dee" for fact in forecast.explain("Ann").evidence)
 
 
+@pytest.mark.parametrize("where", ["tail", "columns"])
+def test_provenance_stands_beside_the_fact_in_text_json_and_page(mine: str, tmp_path: Path, where: str) -> None:
+    live.append(mine, [lines(tmp_path / "1.jsonl", {**NEW, "headline": "Dee comes", "url": "https://example.org/1"})])
+    if where == "columns":
+        live.compact(mine)
+    page = tmp_path / "why.html"
+    asked = ["explain", mine, "Dee", "visits", "2024-01-22", "--model", "recurrence"]
+    text = CliRunner().invoke(app, [*asked, "--html", str(page)]).stdout
+    assert "2024-01-21: headline: Dee comes, source: Reuters, url: https://example.org/1" in text
+    facts = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["evidence"]
+    assert [fact["source"] for fact in facts if fact["subject"] == "Dee"] == [
+        {"headline": "Dee comes", "source": "Reuters", "url": "https://example.org/1"}
+    ]
+    assert "Dee comes" in page.read_text()
+
+
 def test_so_do_questions_of_likelihood(mine: str, tmp_path: Path) -> None:
     model = xerte.Model.load("recurrence", mine)
     before = model.ask("Ann", "visits", "Cy", within="5d").answers[0].probability

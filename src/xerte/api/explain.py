@@ -70,6 +70,11 @@ class Explanation:
         return tuple(one.reason for one in self.bundles)
 
     @cached_property
+    def sources(self) -> Mapping[tuple[str, str, str, str], Mapping[str, str]]:
+        """What the sources of the facts behind the answer said beside them: source, headline, url …"""
+        return self.case.sources([self]) if self.case else {}
+
+    @cached_property
     def verdict(self) -> str:
         """One sentence: who, how surely, mostly why, and who would be first without that (which is asked)."""
         if self.answer is None or self.case is None:

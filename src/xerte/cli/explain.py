@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _BRANCHES = 5
 _FACTS = 10
+_SOURCES = 3
 _DISMISSED = 20
 _TITLES = {
     "contrast": "Why not the other?",
@@ -126,6 +128,9 @@ def _print_why(why: "Explanation", dismissed: bool, most: int) -> None:
         shown = [reason for reason in why.reasons if reason.share >= _LEAST][:most]
         for reason in shown:
             print_text(f"  {reason.share:>6.1%}  {reason.sentence}{f' ({reason.part})' if several else ''}")
+            _print_sources(
+                [(fact[3], why.sources[fact]) for fact in dict.fromkeys(reason.facts) if fact in why.sources]
+            )
         left = 1 - sum(reason.share for reason in shown)
         if left >= _LEAST:
             print_text(f"  {left:>6.1%}  came by other ways")
@@ -134,12 +139,21 @@ def _print_why(why: "Explanation", dismissed: bool, most: int) -> None:
         weighty = [fact for fact in why.evidence if fact.share >= _LEAST][:_FACTS]
         for fact in weighty:
             print_text(f"  {fact.share:>6.1%}  {fact.sentence}")
+            _print_sources([(fact.time, dict(fact.source))] if fact.source else [])
         if len(why.evidence) > len(weighty):
             print_text(f"          and {len(why.evidence) - len(weighty):,} more")
     if dismissed:
         _print_dismissed(why)
     if why.graph.nodes:
         print_tree(why.graph)
+
+
+def _print_sources(found: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+    """What sources said beside facts, latest first."""
+    for time, said in found[:_SOURCES]:
+        print_text(f"          {time}: {', '.join(f'{name}: {one_line(text)}' for name, text in said.items())}")
+    if len(found) > _SOURCES:
+        print_text(f"          and {len(found) - _SOURCES:,} more with sources")
 
 
 def _asked_next(why: "Explanation", why_not: str | None, more: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -117,6 +118,7 @@ class EventStore:
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self.path = folder / FILE
         self._one_at_a_time = threading.Lock()
+        self._extras = lru_cache(4096)(lambda seq: self.versions([seq])[0].extras)  # asked for column by column
         if create and not self.path.exists():
             self._create()
         with self._damage_is_told():
@@ -203,6 +205,10 @@ class EventStore:
                 rows = self._connection.execute(f"SELECT * FROM event WHERE seq IN ({marks})", wanted)  # noqa: S608
                 found |= {one.seq: one for one in _versions(rows.fetchall())}
         return [found[int(seq)] for seq in seqs if int(seq) in found]
+
+    def extras_of(self, seq: int) -> Mapping[str, str]:
+        """What a row says beside its fact."""
+        return self._extras(seq)
 
     def history_of(self, id: str) -> list[Version]:
         """Every version of the event with this id, in the order of arrival."""

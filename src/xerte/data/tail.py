@@ -150,7 +150,7 @@ class JoinedText(TextColumn):
             raise IndexError(f"no row {row} among {len(self)}")
         in_tail, at = _split_rows(np.array([row]), self._num_base, self._tail.hidden)
         if in_tail[0]:
-            return self._store.versions(self._tail.seq[at])[0].extras.get(self._name, "")
+            return self._store.extras_of(int(self._tail.seq[at[0]])).get(self._name, "")
         return "" if self._base is None else self._base[int(at[0])]
 
     def __iter__(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ class Fact:
         subject, relation, object, time: the fact, in the dataset's names.
         share: of the answer's score: that of all paths that run through the fact.
         sentence: the fact, told in its own direction.
+        source: what its source said beside it, by the names of the columns: source, headline, url …
     """
 
     subject: str
@@ -19,6 +20,7 @@ class Fact:
     time: str
     share: float
     sentence: str
+    source: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

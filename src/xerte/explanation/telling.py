@@ -55,12 +55,12 @@ class Telling:
 
     def fact(self, fact: int, share: float) -> Fact:
         """The fact with its share of an answer's score."""
-        return Fact(*self.names(fact), share, self.sentence(fact))
+        return Fact(*self.names(fact), share, self.sentence(fact), tuple(self.source(fact).items()))
 
     def source(self, fact: int) -> dict[str, str]:
         """What the dataset's source said of the fact beside itself: its further columns."""
         extras = self.dataset.extras
-        return {name: column[fact] for name, column in extras.items() if fact < len(column) and column[fact]}
+        return {name: text for name, column in extras.items() if fact < len(column) and (text := column[fact])}
 
     def sources(self, facts: Iterable[int]) -> dict[Names, dict[str, str]]:
         """The sources of those facts that have any."""

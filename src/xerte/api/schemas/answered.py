@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field
 
 from xerte.api.schemas.asked import Question
 from xerte.api.schemas.base import Body, Versions
@@ -98,6 +98,8 @@ class Fact(Body):
     share: float
     """Of the score, by all paths through this fact."""
     sentence: str
+    source: Annotated[dict[str, str], BeforeValidator(dict)] = Field(default_factory=dict)
+    """What its source said beside it, by the names of the columns: source, headline, url …"""
 
 
 class Path(Body):
