@@ -54,30 +54,30 @@ def walk_facts(walked: "Walked", history: TemporalIndex, candidate: int) -> Evid
 def walk_chains(walked: "Walked", candidate: int) -> Iterator[tuple[tuple[int, ...], float]]:
     """The walks to the candidate, heaviest first: their facts, from the subject on, and what each walk brought.
 
-    Walks are built from their ends. All walks with one ending together weigh at least as much as any of them, so the
-    ending that weighs most is always lengthened next, and whole walks come out in order. An ending is (level, entity,
-    the part of the mass there that ends this way, its facts); of the facts that lead to it the next heaviest waits.
+    Walks are built from their ends. How heavy the heaviest beginning of every ending is is known, so the ending of the
+    heaviest walk is always lengthened next. An ending is (level, entity, what its facts make of a beginning, they);
+    of the facts that lead to it the next best waits.
     """
     waiting: list[tuple[float, int, int, tuple[int, int, float, tuple[int, ...]]]] = []
     number = count()
 
     def wait(ending: tuple[int, int, float, tuple[int, ...]], place: int = 0) -> None:
-        mass = walked.arrivals(*ending[:2]).mass
-        if place < len(mass):
-            heappush(waiting, (-mass[place] * ending[2], next(number), place, ending))
+        best = walked.arrivals(*ending[:2]).best
+        if place < len(best):
+            heappush(waiting, (-best[place] * ending[2], next(number), place, ending))
 
     for level, gate in enumerate(walked.gates, start=2):
         wait((level, candidate, gate, ()))
     while waiting:
         weight, _, place, ending = heappop(waiting)
         wait(ending, place + 1)
-        level, entity, _, facts = ending
+        level, entity, worth, facts = ending
         found = walked.arrivals(level, entity)
         facts = (found.fact[place], *facts)
         if level == 1:
             yield facts, -weight
         else:
-            wait((level - 1, found.source[place], -weight / found.source_mass[place], facts))
+            wait((level - 1, found.source[place], worth * found.chance[place], facts))
 
 
 @torch.no_grad()
@@ -122,39 +122,44 @@ class Walked:
         self.first_chance = weight / (weight.sum() + (PACE * walk.leak[0]).exp())
         first = history.edges(self.first_position)
         self.first_object = first.object
-        nobody = torch.zeros_like(self.first_object)
-        columns = [(first.object, first.fact, nobody, self.first_chance, torch.ones_like(self.first_chance))]
+        chance = self.first_chance.numpy(force=True)
+        ends = first.object.numpy(force=True)
+        self._columns = [(ends, first.fact.numpy(force=True), np.zeros_like(ends), chance, chance)]
         for step in self.steps:
+            heaviest = np.zeros(history.num_entities)  # of the walks that end at an entity so far
+            np.maximum.at(heaviest, self._columns[-1][0], self._columns[-1][4])
             source, mass = (column.index_select(0, step.edge_node) for column in (step.node_entity, step.node_mass))
-            columns.append((step.edge_object, history.edges(step.edge_position).fact, source, step.edge_mass, mass))
-        self._columns = [tuple(column.numpy(force=True) for column in level) for level in columns]
+            fact = history.edges(step.edge_position).fact
+            chance = (step.edge_mass / mass).numpy(force=True)
+            ids = [column.numpy(force=True) for column in (step.edge_object, fact, source)]
+            self._columns.append((ids[0], ids[1], ids[2], chance, chance * heaviest[ids[2]]))
         self._arrivals: dict[tuple[int, int], Arrivals] = {}
 
     def arrivals(self, level: int, entity: int) -> "Arrivals":
         """The facts that lead to an entity at a level, from 1."""
         key = level, entity
         if key not in self._arrivals:
-            object, fact, source, mass, source_mass = self._columns[level - 1]
+            object, *columns, best = self._columns[level - 1]
             rows = np.flatnonzero(object == entity)
-            rows = rows[np.argsort(-mass[rows], kind="stable")]
-            self._arrivals[key] = Arrivals(*(column[rows].tolist() for column in (fact, source, mass, source_mass)))
+            rows = rows[np.argsort(-best[rows], kind="stable")]
+            self._arrivals[key] = Arrivals(*(column[rows].tolist() for column in (*columns, best)))
         return self._arrivals[key]
 
 
 class Arrivals(NamedTuple):
-    """Facts that lead to an entity, heaviest first.
+    """Facts that lead to an entity, in the order of `best`.
 
     Attributes:
         fact: rows of the dataset's facts.
         source: the entity each comes from.
-        mass: what came this way.
-        source_mass: what stood there.
+        chance: the part of what stood there that went this way.
+        best: what the heaviest walk that ends with it brought.
     """
 
     fact: list[int]
     source: list[int]
-    mass: list[float]
-    source_mass: list[float]
+    chance: list[float]
+    best: list[float]
 
 
 def _first_facts(
