@@ -11,15 +11,15 @@ FEWEST = 8
 """A relation with fewer examined questions is left out of its table."""
 AT = 5
 """The k of the summary."""
-HARD_GOALS = {"1 hop": 91, "2 hops": 92}
-"""The same over all held-out questions; met only if the interval says so."""
-GOALS = {"1 hop": 90, "2 hops": 75}
-"""Percent of causes among the first 5 facts that the project asks for."""
+GOALS = {"1 hop": 91, "2 hops": 92}
+"""Percent of causes among the first 5 facts, over all held-out questions for the object."""
 
 
 def summary(root: Path) -> list[Block]:
     """One line per dataset at k = 5: what hiding evidence and controls costs, and how many times more."""
-    columns = "dataset | questions | score | fall | control | MRR fall | control | times | change of score, times"
+    columns = (
+        "dataset | model | questions | score | fall | control | MRR fall | control | times | change of score, times"
+    )
     rows = []
     for trace in _traces(root):
         curves = trace.details["curves"]
@@ -28,7 +28,7 @@ def summary(root: Path) -> list[Block]:
         score = [f"{curves[name][at]:.3f}" for name in ("score", "score_fall", "score_fall_control")]
         mrr = [f"{curves[name][at]:.1f}" for name in ("mrr_fall", "mrr_fall_control")]
         cells = (
-            trace.dataset,
+            *_who(trace),
             f"{curves['questions'][at]}",
             *score,
             *mrr,
@@ -41,7 +41,7 @@ def summary(root: Path) -> list[Block]:
 
 def curves(root: Path) -> list[Block]:
     """Every k: falls, who is still first, and what the facts are worth alone."""
-    columns = "dataset | k | questions | fall | control | still first | control"
+    columns = "dataset | model | k | questions | fall | control | still first | control"
     columns += " | alone: score | control | alone: MRR | control"
     rows: list[Sequence[object]] = []
     for trace in _traces(root):
@@ -51,32 +51,34 @@ def curves(root: Path) -> list[Block]:
             first = [f"{curves[name][at]:.1f}" for name in ("first", "first_control")]
             kept = [f"{curves[name][at]:.3f}" for name in ("kept_score", "kept_score_control")]
             alone = [f"{curves[name][at]:.1f}" for name in ("kept_mrr", "kept_mrr_control")]
-            name = trace.dataset if at == 0 else ""
-            rows.append((name, k, curves["questions"][at], *fall, *first, *kept, *alone))
+            name = _who(trace) if at == 0 else ("", "")
+            rows.append((*name, k, curves["questions"][at], *fall, *first, *kept, *alone))
         areas = [f"{curves['areas'][name]:.3f}" for name in ("score_fall", "score_fall_control")]
-        rows.append(("", "area", "", *areas, *[""] * 6))
+        rows.append(("", "", "area", "", *areas, *[""] * 6))
     return [Table(columns.split(" | "), rows)]
 
 
 def relations(root: Path) -> list[Block]:
     """Areas under the falls, of the relations asked about most."""
-    columns, rows = "dataset | relation | questions | area of score | control | area of MRR | control", []
+    columns, rows = "dataset | model | relation | questions | area of score | control | area of MRR | control", []
     for trace in _traces(root):
-        name = trace.dataset
+        name = _who(trace)
         for relation, curves in trace.details["by_relation"].items():
             areas = curves["areas"]
             if max(curves["questions"]) < FEWEST or any(area is None for area in areas.values()):
                 continue
             score = [f"{areas[one]:.3f}" for one in ("score_fall", "score_fall_control")]
             mrr = [f"{areas[one]:.1f}" for one in ("mrr_fall", "mrr_fall_control")]
-            rows.append((name, relation, max(curves["questions"]), *score, *mrr))
-            name = ""
-    return [Table(columns.split(" | "), rows, "ll")]
+            rows.append((*name, relation, max(curves["questions"]), *score, *mrr))
+            name = "", ""
+    return [Table(columns.split(" | "), rows, "lll")]
 
 
 def stability(root: Path) -> list[Block]:
     """Another sampling seed; and how well controls match."""
-    columns = "dataset | still first | same heaviest fact | of the 5 heaviest in common | of all shares in common"
+    columns = (
+        "dataset | model | still first | same heaviest fact | of the 5 heaviest in common | of all shares in common"
+    )
     columns += " | facts with a control | read from the same entity | median distance"
     rows = []
     for trace in _traces(root):
@@ -90,52 +92,52 @@ def stability(root: Path) -> list[Block]:
 
 def causes(root: Path) -> list[Block]:
     """How much of the known causes the evidence names on the embedded world."""
-    found = {trace.dataset: trace for trace in _traces(root)}
-    if "world" not in found:
+    found = [trace for trace in _traces(root) if trace.dataset == "world"]
+    if not found:
         return ["No run on the world has been recorded yet."]
-    details = found["world"].details
-    ks = " | ".join(f"recall@{k}" for k in details["cause_ks"])
-    columns = f"causes | questions | {ks} | goal | all by 5 | decoy first"
+    ks = " | ".join(f"recall@{k}" for k in found[0].details["cause_ks"])
+    columns = f"model | causes | questions | {ks} | all by 5 | decoy first"
     columns += " | fall, named cause hidden | fall, unnamed | what the heaviest fact is"
     rows = []
-    for name, group in details["causes"].items():
+    for trace, name, group in ((one, *item) for one in found for item in one.details["causes"].items()):
         recall = [f"{value:.1f}" for value in group["recall"]]
-        goal = f"{GOALS[name]}" if name in GOALS else ""
         falls = [f"{fall:.3f}" if fall is not None else "" for fall in (group["named_fall"], group["unnamed_fall"])]
         rest = f"{group['all_found'][-1]:.1f}", f"{group['decoy_first']:.1f}", *falls
         blamed = sorted(group["blamed"].items(), key=lambda pair: -pair[1])
         kinds = ", ".join(f"{kind} {share:.0f} %" for kind, share in blamed if share >= 1)
         rows.append((name, group["questions"], *recall, goal, *rest, kinds))
-    return [Table(columns.split(" | "), rows, "lrrrrrrrrrl")]
+    return [Table(columns.split(" | "), rows, "llrrrrrrrrl")]
 
 
 def hard(root: Path) -> list[Block]:
     """The evidence against what anybody would hide and against other attributions, with intervals."""
-    columns = "dataset | k | questions | evidence hidden: fall | strongest control | its fall | evidence more | goal"
+    columns = "dataset | model | k | questions | evidence hidden: fall | strongest control | its fall"
+    columns += " | the same facts | evidence more | goal"
     columns += " | gradient: fall | leave one out: fall"
     rows: list[Sequence[object]] = []
-    for trace in _hard_traces(root):
+    for trace in _traces(root):
         rivals = {one["name"]: one for one in trace.details["rivals"]}
         for at, goal in enumerate(trace.details["goals"]):
             control = rivals[goal["strongest"]]
             evidence = control["fall"][at] + control["difference"][at]
             others = [f"{rivals[name]['fall'][at]:.3f}" for name in ("gradient", "leave one out")]
             more = f"{goal['difference']:+.3f} ({_ends(goal['interval'], '+.3f')})"
-            name, count = (trace.dataset, trace.queries) if at == 0 else ("", "")
+            name, count = (_who(trace), trace.queries) if at == 0 else (("", ""), "")
+            same = f"{control['same'][at]:.0f} %" if control.get("same") else "–"
             met = "met" if goal["met"] else "not met"
-            cells = (goal["strongest"], f"{control['fall'][at]:.3f}", more, met, *others)
-            rows.append((name, goal["k"], count, f"{evidence:.3f}", *cells))
-    return [Table(columns.split(" | "), rows, "lrrrlrllrr")]
+            cells = (goal["strongest"], f"{control['fall'][at]:.3f}", same, more, met, *others)
+            rows.append((*name, goal["k"], count, f"{evidence:.3f}", *cells))
+    return [Table(columns.split(" | "), rows, "llrrrlrrllrr")]
 
 
 def fidelity(root: Path) -> list[Block]:
     """The model's own answers, right or wrong; shuffled weights and harmless changes."""
-    columns = "dataset | questions | wrong | fidelity+ | fidelity− | characterization"
+    columns = "dataset | model | questions | wrong | fidelity+ | fidelity− | characterization"
     columns += (
         " | fidelity+ of right answers | of wrong ones | facts in common, shuffled weights | after a harmless change"
     )
     rows = []
-    for trace in _hard_traces(root):
+    for trace in _traces(root):
         one, sane = trace.details["fidelity"], trace.details["sanity"]
         three = [
             f"{one[name]:.2f} ({_ends(one[f'{name}_interval'], '.2f')})"
@@ -144,17 +146,17 @@ def fidelity(root: Path) -> list[Block]:
         parts = ["–" if one[name] is None else f"{one[name]:.2f}" for name in ("plus_right", "plus_wrong")]
         shuffled = "–" if sane["random_weights"] is None else f"{sane['random_weights']:.0f} %"
         common = (shuffled, f"{sane['harmless']:.0f} %")
-        rows.append((trace.dataset, one["questions"], one["wrong"], *three, *parts, *common))
+        rows.append((*_who(trace), one["questions"], one["wrong"], *three, *parts, *common))
     return [Table(columns.split(" | "), rows)]
 
 
 def cause_goals(root: Path) -> list[Block]:
     """Recall of known causes over all held-out questions for the object, against the goals."""
-    columns, rows = ("causes", "questions", "recall@5", "goal", ""), []
-    for trace in _hard_traces(root):
+    columns, rows = ("model", "causes", "questions", "recall@5", "goal", ""), []
+    for trace in _traces(root):
         for name, group in (trace.details["causes"] or {}).items():
             if name in ("1 hop", "2 hops", "3 hops"):
-                interval, goal = group["recall_interval"][-1], HARD_GOALS.get(name)
+                interval, goal = group["recall_interval"][-1], GOALS.get(name)
                 met = "" if goal is None else "met" if interval["low"] >= goal else "not met"
                 recall = f"{group['recall'][-1]:.1f} ({_ends(interval, '.1f')})"
                 rows.append((name, group["questions"], recall, goal or "", met))
@@ -165,22 +167,23 @@ def _ends(interval: dict[str, float], form: str) -> str:
     return f"{interval['low']:{form}} to {interval['high']:{form}}"
 
 
-def _hard_traces(root: Path) -> Iterator[Trace]:
-    return (Trace.read(path) for path in sorted(root.glob("results/faithfulness/hard/*.json")))
-
-
 def runs(root: Path) -> list[Block]:
     """What to type to measure again."""
-    columns, rows = ("dataset", "command", "examined", "asked", "seconds", "device", "commit"), []
-    for trace in (*_traces(root), *_hard_traces(root)):
+    columns, rows = ("dataset", "model", "command", "examined", "asked", "seconds", "device", "commit"), []
+    for trace in _traces(root):
         seconds = f"{sum(trace.seconds.values()):.0f}"
-        cells = (trace.dataset, f"`{trace.command}`", trace.queries, trace.details["looked_at"], seconds)
+        cells = (*_who(trace), f"`{trace.command}`", trace.queries, trace.details["looked_at"], seconds)
         rows.append((*cells, trace.device, trace.commit[:10]))
-    return [Table(columns, rows, "llrrrll")]
+    return [Table(columns, rows, "lllrrrll")]
 
 
 def _traces(root: Path) -> Iterator[Trace]:
     return (Trace.read(path) for path in sorted(root.glob("results/faithfulness/*.json")))
+
+
+def _who(trace: Trace) -> tuple[str, str]:
+    """(dataset, model)."""
+    return trace.dataset, trace.model
 
 
 def _times(ratio: dict[str, Any], name: str) -> str:

@@ -71,7 +71,7 @@ def rows(table: str) -> list[str]:
 
 
 def test_the_summary_is_of_five_facts(root: Path) -> None:
-    told = "| world | 10 | 0.500 | 0.200 | 0.020 | 40.0 | 4.0 | 10.0 (2.0 to ∞) | ∞ (2.0 to ∞) |"
+    told = "| world | xerte | 10 | 0.500 | 0.200 | 0.020 | 40.0 | 4.0 | 10.0 (2.0 to ∞) | ∞ (2.0 to ∞) |"
     assert rows(markdown(pages.summary(root))) == [told]
 
 
@@ -85,26 +85,26 @@ def test_an_interval_without_end_is_not_told(root: Path) -> None:
 
 def test_curves_and_areas(root: Path) -> None:
     assert rows(markdown(pages.curves(root))) == [
-        "| world | 1 | 12 | 0.100 | -0.010 | 80.0 | 99.0 | 0.900 | 0.200 | 100.0 | 9.0 |",
-        "|  | 5 | 10 | 0.200 | 0.020 | 50.0 | 96.0 | 0.950 | 0.100 | 100.0 | 8.0 |",
-        "|  | area |  | 0.130 | 0.000 |  |  |  |  |  |  |",
+        "| world | xerte | 1 | 12 | 0.100 | -0.010 | 80.0 | 99.0 | 0.900 | 0.200 | 100.0 | 9.0 |",
+        "|  |  | 5 | 10 | 0.200 | 0.020 | 50.0 | 96.0 | 0.950 | 0.100 | 100.0 | 8.0 |",
+        "|  |  | area |  | 0.130 | 0.000 |  |  |  |  |  |  |",
     ]
 
 
 def test_relations_asked_about_too_rarely_are_left_out(root: Path) -> None:
     assert rows(markdown(pages.relations(root))) == [
-        f"| world | visits | {pages.FEWEST} | 0.130 | 0.000 | 22.0 | 2.0 |",
+        f"| world | xerte | visits | {pages.FEWEST} | 0.130 | 0.000 | 22.0 | 2.0 |",
     ]
 
 
 def test_stability_causes_and_runs(root: Path) -> None:
-    told = "| world | 90.0 | 70.0 | 60.0 | 65.0 | 1,000 of 1,200 | 90.0 % | 2 |"
+    told = "| world | xerte | 90.0 | 70.0 | 60.0 | 65.0 | 1,000 of 1,200 | 90.0 % | 2 |"
     assert rows(markdown(pages.stability(root))) == [told]
     blamed = "something else 80 %, a cause 20 %"
     assert rows(markdown(pages.causes(root))) == [
-        f"| 1 hop | 7 | 40.0 | 70.0 | 80.0 | 90 | 75.0 | 1.5 | 0.500 |  | {blamed} |",
-        f"| rule: visits | 7 | 40.0 | 70.0 | 80.0 |  | 75.0 | 1.5 | 0.500 |  | {blamed} |",
+        f"| xerte | 1 hop | 7 | 40.0 | 70.0 | 80.0 | 75.0 | 1.5 | 0.500 |  | {blamed} |",
+        f"| xerte | rule: visits | 7 | 40.0 | 70.0 | 80.0 | 75.0 | 1.5 | 0.500 |  | {blamed} |",
     ]
     assert rows(markdown(pages.runs(root))) == [
-        "| world | `xerte faithfulness world` | 12 | 99 | 3 | cpu | cccccccccc |"
+        "| world | xerte | `xerte faithfulness world` | 12 | 99 | 3 | cpu | cccccccccc |"
     ]

@@ -38,13 +38,14 @@ def faithfulness(
 ) -> None:
     """Measures whether explanations are true: hides the evidence, or all but it, and forecasts again.
 
-    Beside the evidence stand control facts of the same graph, matched on hop, entity and time. On the embedded world it
-    also says how often the known cause of an event was named. Takes some forecasts per question, so some minutes.
+    Beside the evidence stand control facts that were read beside it, matched on hop, entity and time, and those that
+    anybody would name. On the embedded world it also says how often the known cause of an event was named. Takes some
+    forecasts per question, so some minutes.
 
     \b
     xerte faithfulness world
     xerte faithfulness icews14 --model icews14-paper --questions 100 --k 5 --by-relation
-    xerte faithfulness yago --model yago-paper --trace results/faithfulness/yago.json
+    xerte faithfulness yago --model yago-best --trace yago-best.json
     """
     from xerte.api import schemas
     from xerte.api.faithfulness import KS
