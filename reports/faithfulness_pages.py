@@ -105,7 +105,7 @@ def causes(root: Path) -> list[Block]:
         rest = f"{group['all_found'][-1]:.1f}", f"{group['decoy_first']:.1f}", *falls
         blamed = sorted(group["blamed"].items(), key=lambda pair: -pair[1])
         kinds = ", ".join(f"{kind} {share:.0f} %" for kind, share in blamed if share >= 1)
-        rows.append((name, group["questions"], *recall, goal, *rest, kinds))
+        rows.append((_who(trace)[1], name, group["questions"], *recall, *rest, kinds))
     return [Table(columns.split(" | "), rows, "llrrrrrrrrl")]
 
 
