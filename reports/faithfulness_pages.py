@@ -83,10 +83,10 @@ def stability(root: Path) -> list[Block]:
     rows = []
     for trace in _traces(root):
         same, controls = trace.details["stability"], trace.details["controls"]
-        same_shares = [f"{same[name]:.1f}" for name in ("first", "same_best", "overlap", "shares")]
+        same_shares = [f"{same[name]:.1f}" if same else "–" for name in ("first", "same_best", "overlap", "shares")]
         matched = f"{controls['matched']:,} of {controls['facts']:,}"
         where = f"{100 * controls['same_entity'] / max(1, controls['matched']):.1f} %"
-        rows.append((trace.dataset, *same_shares, matched, where, f"{controls['median_units_apart']:.0f}"))
+        rows.append((*_who(trace), *same_shares, matched, where, f"{controls['median_units_apart']:.0f}"))
     return [Table(columns.split(" | "), rows)]
 
 

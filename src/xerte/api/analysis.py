@@ -1,11 +1,12 @@
 """What analysts ask next: why not another one, what would change the answer, since when, and how sure is all this."""
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from xerte.errors import InputError
@@ -139,16 +140,19 @@ class Steadiness:
         seeds: how many were asked, beside the first.
         first: in how many of them the answer ranks the same.
         shares: for every reason, the least and largest share it had, the first forecast included.
+        drawn: whether the model draws from its past; otherwise a tenth of it was hidden.
     """
 
     seeds: int
     same_rank: int
     shares: tuple[tuple[Reason, float, float], ...]
+    drawn: bool = True
 
     @property
     def sentence(self) -> str:
         """How steady answer and first reason are."""
-        line = f"With {self.seeds} other samples of the past, the answer keeps its place in {self.same_rank}"
+        other = "other samples of the past" if self.drawn else "samples of nine tenths of its past"
+        line = f"With {self.seeds} {other}, the answer keeps its place in {self.same_rank}"
         if not self.shares:
             return f"{line}."
         least, most = (percent(share) for share in self.shares[0][1:])
@@ -230,27 +234,39 @@ def timeline(why: "Explanation", steps: int = 14) -> Timeline:
 
 
 def steadiness(why: "Explanation", seeds: int = 5) -> Steadiness | None:
-    """The same question asked with other samples of the past; None for a model that draws nothing."""
+    """The same question asked over other samples of the past; None for a model that names no facts.
+
+    A model that draws from its past draws anew; of one that reads all of it, a tenth of what the question's entity did
+    is hidden.
+    """
     case = _case(why)
-    forecaster = case.explainer.forecaster
-    if not isinstance(forecaster, Seeded):
+    if not case.attribution.explained:
         return None
+    drawn = case.scores.growth is not None
     found: list[dict[str, float]] = [{_pattern(reason): reason.share for reason in why.reasons}]
     same = 0
-    for scores in _other_samples(case, forecaster, seeds):
-        again = case.again(scores)
+    for seed in range(1, seeds + 1):
+        again = case.again(_drawn_anew(case, seed) if drawn else case.without(_tenth(case, seed)))
         same += again.attribution.rank == why.rank
         found.append({_pattern(one.reason): one.reason.share for one in again.bundles()} if again.reached else {})
     shares = [[one.get(_pattern(reason), 0.0) for one in found] for reason in why.reasons]
     ranges = tuple((reason, min(some), max(some)) for reason, some in zip(why.reasons, shares, strict=True))
-    return Steadiness(seeds, same, ranges)
+    return Steadiness(seeds, same, ranges, drawn)
 
 
-def _other_samples(case: "Case", forecaster: Seeded, seeds: int) -> Iterator[Scores]:
-    for seed in range(1, seeds + 1):
-        other = copy.copy(forecaster)
-        other.seed += seed
-        yield ask(other, case.explainer.history, case.explainer.query)  # type: ignore[arg-type]
+def _drawn_anew(case: "Case", seed: int) -> Scores:
+    other = copy.copy(case.explainer.forecaster)
+    assert isinstance(other, Seeded)
+    other.seed += seed
+    return ask(other, case.explainer.history, case.explainer.query)
+
+
+def _tenth(case: "Case", seed: int) -> list[int]:
+    """A tenth of the known facts of the question's entity."""
+    facts = case.telling.dataset.facts
+    mine = (facts.subject == case.known) | (facts.object == case.known)
+    known = np.flatnonzero(mine & (facts.time < int(case.explainer.query.known_before)))
+    return np.random.default_rng(seed).permutation(known)[: len(known) // 10].tolist()
 
 
 def _pattern(reason: Reason) -> str:
