@@ -266,7 +266,7 @@ def _tenth(case: "Case", seed: int) -> list[int]:
     facts = case.telling.dataset.facts
     mine = (facts.subject == case.known) | (facts.object == case.known)
     known = np.flatnonzero(mine & (facts.time < int(case.explainer.query.known_before)))
-    return np.random.default_rng(seed).permutation(known)[: len(known) // 10].tolist()
+    return [int(fact) for fact in np.random.default_rng(seed).permutation(known)[: len(known) // 10]]
 
 
 def _pattern(reason: Reason) -> str:
