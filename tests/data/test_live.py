@@ -92,6 +92,24 @@ def test_sent_twice_stored_once_and_another_content_is_refused_with_both_shown(f
     assert len(dataset.refreshed().facts) == 6
 
 
+def test_ids_of_the_import_are_known(tmp_path: Path) -> None:
+    ids = {"id": TextColumn.of(["1", "2", "", "4"]), "source": TextColumn.of(["a", "b", "c", "d"])}
+    store.save(replace(small(), extras=ids), tmp_path / "small")
+    dataset = store.open_dataset(tmp_path / "small")
+    first = {"subject": "Ann", "relation": "visits", "object": "Ben", "time": "2024-01-01", "id": "1", "source": "a"}
+    dataset, report = live.append(dataset, [{**first, "url": "more than was kept"}, {**VISIT, "id": "5"}])
+    assert (report.stored, report.repeated, len(dataset.facts)) == (1, 1, 5)
+    with pytest.raises(
+        InputError, match=r"id 1 stands for \(Ann, visits, Ben, 2024-01-01\).* already, not for \(Ann, v.*Cy"
+    ):
+        dataset.append([{**first, "object": "Cy"}])
+    with pytest.raises(InputError, match="the event with the id 2 came with the import"):
+        dataset.retract("2")
+    compact(tmp_path / "small")
+    again = store.open_dataset(tmp_path / "small")
+    assert live.append(again, [first, {**VISIT, "id": "5"}])[1].repeated == 2
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_corrections_and_retractions_and_what_was_known_when(folder: Path, when: str) -> None:
     dataset = store.open_dataset(folder).append([{**VISIT, "id": "7", "known_at": "2024-02-03"}])

@@ -10,6 +10,7 @@ import numpy as np
 
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.eventstore import Batch, EventStore, Kind, NameKind, Version
+from xerte.data.imported import ImportedEvents
 from xerte.data.vocabulary import Vocabulary
 from xerte.errors import InputError
 
@@ -75,6 +76,7 @@ class Appender:
         entities, relations: the names of the base.
         last_time: the latest fact's time; a time far behind it is refused as a slip.
         future: also take times more than a year ahead.
+        imported: what came with the import.
     """
 
     def __init__(
@@ -86,7 +88,9 @@ class Appender:
         last_time: int,
         *,
         future: bool = False,
+        imported: ImportedEvents | None = None,
     ) -> None:
+        self._imported = imported
         self._store, self._calendar, self._last_time, self._future = store, calendar, last_time, future
         self._tick = lru_cache(1 << 16)(calendar.parse)
         self._moment = lru_cache(1 << 16)(moment)
@@ -162,7 +166,10 @@ class Appender:
 
     def _write(self, batch: Batch, events: list[_Event], upsert: bool) -> Report:
         now = _now_us()
-        known = batch.versions_of(list({event.id for event in events if event.id is not None}))
+        ids = {event.id for event in events if event.id is not None}
+        known = batch.versions_of(list(ids))
+        if self._imported is not None:
+            known |= {id: [version] for id, version in self._imported.versions_of(ids).items()}
         report, new, seq = Report(), list[Version](), batch.next_seq
         entity, verb = self._names["entity"].number, self._names["relation"].number
         for event in events:
@@ -198,7 +205,7 @@ class Appender:
     def _is_repeat(self, event: _Event, version: Version, before: list[Version]) -> bool:
         """Whether an event is known already; one that contradicts what is known is refused."""
         if event.kind is Kind.FACT:
-            if any((one.fact, one.extras) == (version.fact, version.extras) for one in before):
+            if any(_same(one, version) for one in before):
                 return True
             if before:
                 raise InputError(
@@ -210,6 +217,11 @@ class Appender:
             return False
         if not before:
             raise InputError(f"{event.where}: there is no event with the id {event.id} to {_WORDS[event.kind]}")
+        if before[-1].seq < 0:
+            raise InputError(
+                f"{event.where}: the event with the id {event.id} came with the import, which stays as it is",
+                hint="import the table anew without it",
+            )
         if event.kind is Kind.RETRACTION:
             return before[-1].kind is Kind.RETRACTION
         return (before[-1].fact, before[-1].extras) == (version.fact, version.extras)
@@ -224,6 +236,13 @@ class Appender:
 
 
 _WORDS = {Kind.CORRECTION: "correct", Kind.RETRACTION: "retract"}
+
+
+def _same(known: Version, version: Version) -> bool:
+    """Whether two versions say the same; of an imported one only some columns may have been kept."""
+    if known.seq < 0:
+        return known.fact == version.fact and known.extras.items() <= version.extras.items()
+    return (known.fact, known.extras) == (version.fact, version.extras)
 
 
 def _latest_fact(versions: list[Version]) -> Version:

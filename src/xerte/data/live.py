@@ -15,6 +15,8 @@ import numpy as np
 from xerte.data.appending import Appender, Report, Row, moment
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.eventstore import FILE, EventStore, Version
+from xerte.data.imported import COLUMN as IMPORTED
+from xerte.data.imported import ImportedEvents
 from xerte.data.tail import JoinedFacts, JoinedText, Tail
 from xerte.errors import InputError
 
@@ -120,7 +122,9 @@ def appender(dataset: Dataset, *, future: bool = False) -> Appender:
         store = EventStore(kept.folder, create=True) if kept.live is None else kept.live.store
     except OSError as error:
         raise InputError(f"nothing can be appended to {kept.folder}: {error.strerror or error}") from None
-    return Appender(store, dataset.calendar, base.entities, base.relations, dataset.last_time, future=future)
+    names = base.entities, base.relations
+    imported = ImportedEvents(base) if IMPORTED in base.extras else None
+    return Appender(store, dataset.calendar, *names, dataset.last_time, future=future, imported=imported)
 
 
 def append(dataset: Dataset, events: Iterable[Any], *, future: bool = False) -> tuple[Dataset, Report]:

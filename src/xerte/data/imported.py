@@ -1,0 +1,38 @@
+"""Events that came with the import and have ids: an append knows them."""
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from xerte.data.dataset import Dataset
+from xerte.data.eventstore import Kind, Version
+
+COLUMN = "id"
+
+
+class ImportedEvents:
+    """The imported facts of a dataset that kept a column `id`.
+
+    Args:
+        base: in columns; what lies behind its splits is in the log.
+    """
+
+    def __init__(self, base: Dataset) -> None:
+        self._base, self._ids = base, base.extras.get(COLUMN)
+
+    def versions_of(self, ids: Iterable[str]) -> dict[str, Version]:
+        """The facts with these ids, as the log would tell them; their seq is below 0."""
+        if self._ids is None:
+            return {}
+        return {id: self._version(id, self._row_of[id]) for id in ids if id in self._row_of}
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        """The row of every id; read once."""
+        column = self._ids
+        assert column is not None
+        return {id: row for row in range(sum(self._base.sizes)) if (id := column[row])}
+
+    def _version(self, id: str, row: int) -> Version:
+        subject, relation, object, time = (int(column[row]) for column in self._base.facts.columns())
+        extras = {name: column[row] for name, column in self._base.extras.items() if name != COLUMN and column[row]}
+        return Version(-1 - row, id, Kind.FACT, None, (subject, relation, object, time), 0, extras)
