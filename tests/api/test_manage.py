@@ -27,7 +27,7 @@ def test_a_dataset_is_renamed_and_removed() -> None:
     assert (after.name, len(after.facts), list(after.extras)) == ("yours", len(before.facts), ["relation"])
     with pytest.raises(InputError, match="no dataset and no folder is called mine"):
         manage.rename("mine", "theirs")
-    with pytest.raises(InputError, match=r"'../x' is no name"):
+    with pytest.raises(InputError, match=r"'../x' is not a valid dataset name"):
         manage.rename("yours", "../x")
     manage.remove("yours")
     with pytest.raises(InputError, match="no dataset called yours is kept here"):
@@ -64,3 +64,35 @@ def test_aliases_at_import(tmp_path: Path) -> None:
     assert "1 alias is in no row, like 'Persia'" in told
     assert not any("look alike" in text for text in told)
     assert list(manage.unmerge("merged").entities) == ["Iran", "Oman", "IRAN"]
+
+
+def told(name: str) -> list[tuple[str, ...]]:
+    """Every fact in names and what it is called in the log, earliest first."""
+    dataset = xerte.load(name)
+    rows = zip(*(column.tolist() for column in dataset.facts.columns()), strict=True)
+    return sorted((dataset.calendar.format(time), dataset.entities[s], dataset.entities[o]) for s, _, o, time in rows)
+
+
+def test_a_dataset_that_grew_is_merged_apart_again_and_renamed(tmp_path: Path) -> None:
+    def event(subject: str, day: int) -> dict[str, str]:
+        return {"subject": subject, "relation": "r", "object": "Oman", "time": f"2024-01-{day:02}", "id": f"e{day}"}
+
+    xerte.load("mine").append([event("IRAN", 4), event("Iran", 5)])
+    before = told("mine")
+    merged, _ = manage.merge("mine", {"IRAN": "Persia", "Iran": "Persia"})
+    assert "Persia" in merged.entities
+    assert {name for fact in told("mine") for name in fact[1:]} == {"Persia", "Oman"}
+    grown = xerte.load("mine").append([event("IRAN", 6), event("Zoe", 7), event("Iran", 8)])
+    assert [fact[1] for fact in told("mine")[-3:]] == ["Persia", "Zoe", "Persia"], "an alias is its entity"
+    grown.retract("e4")
+    xerte.api.live.compact("mine")
+    assert "2024-01-04" not in [fact[0] for fact in told("mine")]
+    assert (tmp_path / "home/datasets/mine/events.sqlite").exists()
+    manage.rename("mine", "yours")
+    assert xerte.load("yours").name == "yours"
+    assert [one["action"] for one in xerte.api.live.versions("yours", "e4")] == ["add", "retract"]
+    manage.unmerge("yours")
+    assert told("yours")[:4] == [fact for fact in before if fact[0] != "2024-01-04"]
+    assert xerte.load("yours").append([event("Ann", 9)]).entities.id("Ann") == len(xerte.load("yours").entities) - 1
+    with pytest.raises(InputError, match="mine"):
+        xerte.load("mine")

@@ -111,13 +111,15 @@ def _version(dataset: Dataset, version: Version) -> dict[str, Any]:
 
 def compact(name: str) -> compaction.Compacted:
     """Writes everything that was appended into the columns, with their index."""
+    return compaction.compact(catalog.find(name).absolute(), compacted_index)
+
+
+def compacted_index(dataset: Dataset, kept: Kept) -> None:
+    """Writes the index of new columns beside them."""
     from xerte.graph.index import TemporalIndex
     from xerte.graph.stored import write_index
 
-    def make_index(dataset: Dataset, kept: Kept) -> None:
-        write_index(TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations), kept)
-
-    return compaction.compact(catalog.find(name).absolute(), make_index)
+    write_index(TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations), kept)
 
 
 def compact_soon(dataset: Dataset) -> bool:

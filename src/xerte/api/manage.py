@@ -1,11 +1,14 @@
 """Datasets of the user's own, changed where they are kept: merged, renamed, removed; whole or not at all."""
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from xerte.api.datasets import make_index
-from xerte.data import aliases, catalog, store
+from xerte.api.live import compacted_index
+from xerte.data import aliases, catalog, compaction, live, store
+from xerte.data.backup import backup, restore
 from xerte.data.dataset import Dataset
 from xerte.data.pairs import Pairs, read_pairs
 from xerte.errors import InputError
@@ -29,7 +32,7 @@ def merge(name: str, pairs: Pairs) -> tuple[Dataset, list[str]]:
     absent = [alias for alias in chains if alias not in dataset.entities]
     if len(absent) == len(chains):
         raise InputError(f"{name} has no entity {absent[0]!r}: search for a part of it" if absent else "no aliases")
-    return _put(aliases.merge(dataset, chains)), absent
+    return _changed(dataset, lambda one: aliases.merge(one, chains)), absent
 
 
 def unmerge(name: str, undone: Sequence[str] = ()) -> Dataset:
@@ -38,7 +41,7 @@ def unmerge(name: str, undone: Sequence[str] = ()) -> Dataset:
     Raises:
         InputError: one of them is no alias there.
     """
-    return _put(aliases.unmerge(store.open_dataset(_own(name)), undone or None))
+    return _changed(store.open_dataset(_own(name)), lambda one: aliases.unmerge(one, undone or None))
 
 
 def rename(name: str, new: str) -> Path:
@@ -51,7 +54,12 @@ def rename(name: str, new: str) -> Path:
     target = catalog.dataset_folder(new)
     if target.exists():
         raise InputError(f"{new} exists already: choose another name")
-    catalog.add(replace(store.open_dataset(folder), name=new))
+    if live.is_live(folder):
+        with tempfile.TemporaryDirectory(prefix="xerte-", dir=target.parent) as scratch:
+            backup(folder, Path(scratch) / "moved.tar")
+            restore(Path(scratch) / "moved.tar", target)
+    else:
+        catalog.add(replace(store.open_dataset(folder), name=new))
     make_index(store.open_dataset(target))
     catalog.discard(name)
     return target
@@ -74,8 +82,14 @@ def _own(name: str) -> Path:
     return folder
 
 
-def _put(dataset: Dataset) -> Dataset:
-    folder = catalog.add(dataset, replace=True)
+def _changed(dataset: Dataset, change: compaction.Change) -> Dataset:
+    """Puts the changed dataset in its place; the log of what was appended stays."""
+    assert dataset.kept is not None
+    folder = dataset.kept.folder
+    if live.is_live(folder):
+        compaction.compact(folder, compacted_index, change)
+    else:
+        catalog.add(change(dataset), replace=True)
     kept = store.open_dataset(folder)
     make_index(kept)
     return kept

@@ -79,6 +79,7 @@ def restore(file: Path, folder: Path, *, replace: bool = False) -> None:
                 sealed = archive.extractfile(members[_SUM])
                 if sealed is None or sealed.read(100).decode() != file_sha256(new / FILE):
                     raise InputError(f"{file} is damaged: {FILE} is not what was backed up")
+            replace_manifest(new, {**body, "name": folder.name})
             kept = store.verify(new).kept
             if kept is not None and kept.live is not None:
                 kept.live.store.close()  # before the folder is given its name

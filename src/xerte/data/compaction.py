@@ -14,6 +14,7 @@ import numpy as np
 
 from xerte import storage
 from xerte.data import store
+from xerte.data.aliases import merge
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
 from xerte.data.folder import FileEntry, replace_manifest, seal, write_arrays
@@ -45,12 +46,17 @@ class Compacted:
     upgraded: bool = False
 
 
-def compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compacted:
-    """Writes everything that was appended into the columns.
+Change = Callable[[Dataset], Dataset]
+"""Merges or unmerges names: facts stay in their rows, names keep their ids."""
+
+
+def compact(folder: Path, make_index: Callable[[Dataset, Kept], None], change: Change | None = None) -> Compacted:
+    """Writes everything that was appended into the columns, changed if asked for.
 
     Args:
         folder: of the dataset.
         make_index: writes the index of new columns beside them, before they take their place.
+        change: what becomes of names.
 
     Raises:
         InputError: another process is at it, or the disk is full.
@@ -58,22 +64,25 @@ def compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compac
     """
     try:
         with storage.lock(folder / _LOCK, timeout=0):
-            return _compact(folder, make_index)
+            return _compact(folder, make_index, change)
     except TimeoutError:
         raise InputError(f"{folder} is being compacted by another process", hint="wait for it to finish") from None
     except OSError as error:
         raise InputError(f"{folder} cannot be compacted: {error.strerror or error}; it stays as it was") from None
 
 
-def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compacted:
+def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None], change: Change | None) -> Compacted:
     before = store.describe(folder)
     _sweep(folder, before.get("base"))
     dataset = store.open_dataset(folder)
     live = dataset.kept.live if dataset.kept is not None else None
-    if live is None or (not len(live.tail.seq) and not len(live.tail.hidden)):
+    if live is None or (not len(live.tail.seq) and not len(live.tail.hidden) and change is None):
         return Compacted(0, 0)
     base = f"base-{secrets.token_hex(8)}"
     merged, seq = _merged(dataset, live)
+    if change is not None:
+        merged = change(merged)
+        _tell_names(live, dataset, merged)
     body = {"format": store.FORMAT, "version": store.GROWN, "base": base, "through": live.through}
     body |= store.write_columns(merged, folder / base)
     files: dict[str, FileEntry] = body["files"]  # type: ignore[assignment]
@@ -87,6 +96,15 @@ def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None]) -> Compa
         replace_manifest(folder, body)
     _sweep(folder, base)
     return Compacted(len(live.tail.seq), len(live.tail.hidden), upgraded=before["version"] != store.GROWN)
+
+
+def _tell_names(live: Live, before: Dataset, after: Dataset) -> None:
+    """Writes names that a change added to the log, which counts on from there."""
+    names = list(after.entities)[before.num_entities :]
+    with live.store.transaction() as batch:
+        if batch.names("entity", before.num_entities):
+            raise InputError(f"{before.name} got new names at this moment: say it again")
+        batch.add_names("entity", before.num_entities, names)
 
 
 def _sweep(folder: Path, named: str | None) -> None:
@@ -104,6 +122,9 @@ def _merged(dataset: Dataset, live: Live) -> tuple[Dataset, np.ndarray[tuple[int
     base, tail, num_split = live.base, live.tail, sum(live.base.sizes)
     assert base.kept is not None
     behind = dataset.facts[dataset.appended]
+    if dataset.entities.aliases and len(tail.seq):  # the log has names as they were written: they are kept beside
+        in_columns = len(behind) - len(tail.seq)
+        behind = Facts.concat([behind[:in_columns], live.store.facts(tail.seq)])
     seq = np.concatenate([np.delete(base.kept.seq, tail.hidden - num_split), tail.seq])
     order = np.argsort(behind.time, kind="stable")
     in_order, split = behind[order], base.facts[:num_split]
@@ -112,9 +133,13 @@ def _merged(dataset: Dataset, live: Live) -> tuple[Dataset, np.ndarray[tuple[int
     for name, column in dataset.extras.items():
         known = base.extras.get(name)
         first = TextColumn.of([""] * num_split) if known is None else _head(known, num_split)
-        texts = list(column.starting(num_split) if isinstance(column, JoinedText) else [])
+        if isinstance(column, JoinedText):
+            texts = list(column.starting(num_split))
+        else:
+            texts = [column[row] for row in range(num_split, len(column))]
         extras[name] = first.followed_by(TextColumn.of(texts[at] for at in order))
-    return replace(dataset, facts=facts, extras=extras), seq[order]
+    whole = replace(dataset, facts=facts, extras=extras)
+    return (merge(whole, {}) if dataset.entities.aliases else whole), seq[order]
 
 
 def _head(column: TextColumn, rows: int) -> TextColumn:

@@ -15,9 +15,11 @@ import numpy as np
 from xerte.data.appending import Appender, Report, Row, moment
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.eventstore import FILE, EventStore, Version
+from xerte.data.facts import Facts
 from xerte.data.imported import COLUMN as IMPORTED
 from xerte.data.imported import ImportedEvents
 from xerte.data.tail import JoinedFacts, JoinedText, Tail
+from xerte.data.vocabulary import Vocabulary
 from xerte.errors import InputError
 
 
@@ -72,10 +74,22 @@ def refreshed(dataset: Dataset) -> Dataset:
 def _newest(before: Dataset, live: Live) -> Dataset:
     base, kept = live.base, _kept(live.base)
     changes = live.store.changes(live.through, before.num_entities, before.num_relations)
-    tail = live.tail.after(changes, kept.seq, sum(base.sizes))
     entities, relations = before.entities.grown(changes.entities), before.relations.grown(changes.relations)
+    changes = replace(changes, facts=_of_entities(changes.facts, entities))
+    tail = live.tail.after(changes, kept.seq, sum(base.sizes))
     newer = replace(live, tail=tail, through=changes.through, extras=changes.extras)
     return _snapshot(replace(base, entities=entities, relations=relations), newer)
+
+
+def _of_entities(facts: Facts, entities: Vocabulary) -> Facts:
+    """Facts of the log, where names stand as they were written, about the entities that names stand for by now."""
+    if not entities.aliases:
+        return facts
+    target = np.arange(len(entities), dtype=np.int32)
+    for alias, name in entities.aliases.items():
+        if alias in entities:
+            target[entities.place(alias)] = entities.place(name)
+    return Facts(target[facts.subject], facts.relation, target[facts.object], facts.time)
 
 
 def _snapshot(named: Dataset, live: Live) -> Dataset:
@@ -102,7 +116,7 @@ def as_of(dataset: Dataset, when: str | datetime) -> Dataset:
     stood = live.store.valid_at(known)
     gone = sum(base.sizes) + np.flatnonzero(~np.isin(kept.seq, stood))
     more = stood[~np.isin(stood, kept.seq)]
-    tail = Tail(live.store.facts(more), more, gone)
+    tail = Tail(_of_entities(live.store.facts(more), dataset.entities), more, gone)
     return _snapshot(dataset, replace(live, tail=tail, as_of=known, shared={}))
 
 
