@@ -1,6 +1,7 @@
 """The viewer in a real browser: what is seen, and what mouse, keys and hostile names do to it."""
 
 import itertools
+import re
 import json
 import os
 import shutil
@@ -338,6 +339,16 @@ def test_print_shows_the_picture_whole(opened: Any) -> None:
     last = one.page.locator(".reason").last.evaluate_all(BOXES)[0]
     assert last[4] <= 1 + one.page.evaluate("document.documentElement.scrollHeight")  # and no reason is cut off
     one.page.emulate_media(media="screen")
+
+
+def test_printed_pages_hold_every_reason(opened: Any) -> None:
+    """Pages are counted when printing begins: what grows later would fall off the last one."""
+    before = re.findall(rb"/Count (\d+)", (one := opened(drawn(50))).page.pdf(format="A4"))
+    one.page.emulate_media(media="print")
+    one.page.wait_for_timeout(100)
+    assert before == re.findall(rb"/Count (\d+)", one.page.pdf(format="A4"))
+    tall = one.page.locator(".stage > svg").evaluate("one => one.getBoundingClientRect().height")
+    assert tall == pytest.approx(12 / 2.54 * 96, abs=1)
 
 
 def test_a_document_of_the_first_version_opens(opened: Any) -> None:
