@@ -1,9 +1,9 @@
 """The viewer in a real browser: what is seen, and what mouse, keys and hostile names do to it."""
 
 import itertools
-import re
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
