@@ -245,10 +245,9 @@ def test_a_dropped_table_is_looked_at_then_kept_then_asked(browser: "Browser", t
         page.get_by_role("button", name="Keep it").click()
         page.locator(".done a").click()
         page.get_by_text("visits-of-ann, 2024-01-01 to 2024-01-20").wait_for()
-        page.get_by_role("combobox", name="Who").fill("ann")
-        page.locator("[role=option]").first.click()
-        page.get_by_role("combobox", name="Does what").fill("visits")
-        page.locator("[role=option]").first.click()
+        for label, name_typed in (("Who", "ann"), ("Does what", "visits")):
+            page.get_by_role("combobox", name=label).fill(name_typed)
+            page.get_by_role("listbox", name=f"Names for {label}").get_by_role("option").first.click()
         assert set(answers(page)) == {"Ben", "=1+1"}
         assert "dataset=visits-of-ann" in page.url
         event = {"subject": name, "relation": "visits", "object": "Ben", "time": "2024-01-21", "id": "1"}

@@ -18,6 +18,8 @@ export interface Fact {
 export interface Evidence extends Fact {
   readonly share: number;
   readonly sentence: string;
+  /** What its source said beside it, by the names of the columns. */
+  readonly source?: Readonly<Record<string, string>>;
 }
 
 export interface Answer {

@@ -12,7 +12,7 @@ import {
   type Reply,
   type Statistics,
 } from "./api";
-import { Bar, Entity, percent, Problem } from "./parts";
+import { Bar, Entity, Extras, percent, Problem } from "./parts";
 import { shift } from "./time";
 import { EMPTY, type Go, type State } from "./url";
 import { useFetched } from "./use";
@@ -143,12 +143,7 @@ function Timeline({ entity, before, go }: { entity: string; before: Readonly<Rec
           <li key={place}>
             <time>{event.time}</time> <Entity name={event.subject} go={go} /> <span>{event.relation}</span>{" "}
             <Entity name={event.object} go={go} />
-            {Object.entries(event.extras).map(([name, value]) => (
-              <small key={name}>
-                {" "}
-                {name}: {value}
-              </small>
-            ))}
+            <Extras of={event.extras} />
           </li>
         ))}
       </ol>

@@ -1,7 +1,7 @@
 /** Events as they come in, each with the place that the model had given it, and a question whose forecast follows them. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, post, type Feed, type Forecast, type Happening, Refusal, type Statistics } from "./api";
-import { Bar, Chance, Entity, Problem } from "./parts";
+import { Bar, Chance, Entity, Extras, Problem } from "./parts";
 import { shift } from "./time";
 import { EMPTY, type Go, type State } from "./url";
 import { useFetched } from "./use";
@@ -82,12 +82,7 @@ export function LivePage({ state, go, about }: Props) {
                   {event.relation}
                 </button>{" "}
                 <Entity name={event.object} go={go} /> <Expected event={event} />
-                {Object.entries(event.extras).map(([name, value]) => (
-                  <small key={name}>
-                    {" "}
-                    {name}: {value}
-                  </small>
-                ))}
+                <Extras of={event.extras} />
               </li>
             ))}
           </ol>

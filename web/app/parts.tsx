@@ -42,6 +42,26 @@ export function Bar({ share }: { readonly share: number }) {
   );
 }
 
+/** What a fact's source said beside it; only web addresses become links. */
+export function Extras({ of }: { readonly of: Readonly<Record<string, string>> | undefined }) {
+  return (
+    <>
+      {Object.entries(of ?? {}).map(([name, value]) => (
+        <small key={name} class="extra" dir="auto">
+          {name}:{" "}
+          {/^https?:\/\//i.test(value) ? (
+            <a href={value} rel="noopener noreferrer external" target="_blank">
+              {value}
+            </a>
+          ) : (
+            value
+          )}
+        </small>
+      ))}
+    </>
+  );
+}
+
 /** How likely a candidate is: its probability where there is one, else its score, which compares candidates only. */
 export function Chance({ answer, chance }: { readonly answer: Answer; readonly chance?: number | undefined }) {
   const probability = answer.probability ?? chance;

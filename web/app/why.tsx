@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Evidence, Explanation, Fact } from "./api";
 import { Combobox } from "./combobox";
-import { Bar, Entity, percent } from "./parts";
+import { Bar, Entity, Extras, percent } from "./parts";
 import { Picture } from "./picture";
 import { shift } from "./time";
 import { same, type Go, type State } from "./url";
@@ -47,7 +47,7 @@ export function Facts({ facts, state, go }: { facts: readonly Evidence[]; state:
               <Bar share={fact.share} />
               <span class="sentence" dir="auto">
                 {fact.sentence}
-                {supposed && <em> (supposed)</em>}
+                {supposed && <em> (supposed)</em>} <Extras of={fact.source} />
               </span>
               <button
                 class="plain away"

@@ -4,9 +4,10 @@ import asyncio
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from socket import socket
+from threading import Thread
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -27,6 +28,7 @@ from xerte.app.routes import add_routes
 from xerte.app.served import Served, ServedDatasets
 from xerte.app.settings import ServerSettings
 from xerte.app.watching import Watcher
+from xerte.errors import XerteError
 
 _LOCAL = ["localhost", "127.0.0.1", "[::1]", "::1", "testserver"]
 
@@ -99,6 +101,11 @@ def _add_health(app: FastAPI, metrics: Metrics) -> None:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+def _fit_rates(served: Served) -> None:
+    with suppress(XerteError), served.rates() as model:
+        model.reliability()
+
+
 def _only(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: ERRORS[status] for status in statuses}
 
@@ -108,6 +115,11 @@ def run(app: FastAPI, settings: ServerSettings) -> None:
     import uvicorn
 
     class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket] | None = None) -> None:
+            await super().startup(sockets)
+            # Fitted once for a dataset and kept; nobody waits for it, and neither does the end of the process.
+            Thread(target=_fit_rates, args=(app.state.served.own,), daemon=True).start()
+
         async def shutdown(self, sockets: list[socket] | None = None) -> None:
             app.state.ready, app.state.stopping = False, True
             await super().shutdown(sockets)
