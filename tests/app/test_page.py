@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 CHROMIUM = os.environ.get("XERTE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 QUESTION = "/?subject=Wenoravrin&relation=condemns&time=2022-10-20"
+PATIENCE_MS = 120_000
+"""Until rates are fitted and a model is evaluated, on a busy machine."""
 HOSTILE = '<img src=x onerror="alert(1)">\u202e=1+1'
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: install it, or name one in XERTE_CHROMIUM"),
@@ -165,7 +167,7 @@ def test_an_entity_has_a_page_that_leads_on(visit: Visit) -> None:
     page.get_by_role("button", name="Show earlier ones").click()
     page.locator(".timeline li").nth(before).wait_for()
     page.locator("section[aria-labelledby=partners] a").first.wait_for()
-    page.locator("section[aria-labelledby=likely] li .score").first.wait_for()
+    page.locator("section[aria-labelledby=likely] li .score").first.wait_for(timeout=PATIENCE_MS)
     page.locator("section[aria-labelledby=next] button").first.click()
     assert len(answers(page)) > 0
 
@@ -181,7 +183,7 @@ def test_an_entity_is_seen_as_it_was_known_before(visit: Visit) -> None:
 
 def test_the_morning_scan_leads_to_a_question(visit: Visit) -> None:
     page = visit.go("/?view=scan")
-    page.locator("section[aria-labelledby=likely] li").nth(19).wait_for()
+    page.locator("section[aria-labelledby=likely] li").nth(19).wait_for(timeout=PATIENCE_MS)
     assert page.locator("section[aria-labelledby=unusual] li").count() == 20
     page.get_by_label("Within").select_option("7")
     page.get_by_text("for 2023-01-01 until 2023-01-08").wait_for()
@@ -207,8 +209,8 @@ def test_a_models_page_has_scores_and_reliability(visit: Visit) -> None:
     page = visit.go("/?view=model")
     page.get_by_role("rowheader", name="recurrence (answers here)").wait_for()
     page.get_by_role("button", name="Evaluate it").click()
-    page.get_by_role("rowheader", name="filter: time-aware").wait_for(timeout=60_000)
-    page.locator(".diagram .dot").first.wait_for()
+    page.get_by_role("rowheader", name="filter: time-aware").wait_for(timeout=PATIENCE_MS)
+    page.locator(".diagram .dot").first.wait_for(timeout=PATIENCE_MS)
     page.get_by_role("link", name="oracle").click()
     page.get_by_role("heading", name="oracle on the test facts").wait_for()
     page.get_by_role("button", name="Evaluate it").wait_for()

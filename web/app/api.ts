@@ -255,6 +255,10 @@ export class Refusal extends Error {
 
 const TOKEN = "xerte-token";
 
+/** Statuses that say: come back, and how often to do so. */
+const BUSY: readonly number[] = [429, 503];
+const PATIENCE = 5;
+
 /** The dataset of the address; empty for the server's own. Another one is another load of the page. */
 export const DATASET = new URLSearchParams(location.search).get("dataset") ?? "";
 
@@ -274,6 +278,11 @@ async function read<T>(plain: string, init: RequestInit): Promise<T> {
   let response: Response;
   try {
     response = await fetch(`/api/v1/${path}`, { ...init, headers });
+    for (let turn = 0; turn < PATIENCE && BUSY.includes(response.status); turn++) {
+      const seconds = Number(response.headers.get("retry-after") ?? 1);
+      await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+      response = await fetch(`/api/v1/${path}`, { ...init, headers });
+    }
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new Refusal(0, "no_server", "the server does not answer", "is it still running?");

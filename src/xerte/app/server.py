@@ -1,6 +1,7 @@
 """All of it together: the application, and uvicorn around it."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -134,5 +135,13 @@ def run(app: FastAPI, settings: ServerSettings) -> None:
         timeout_graceful_shutdown=int(settings.stop_s),
     )
     # When all is answered, uvicorn raises the signal again for whoever listened before it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, lambda *_: _leave(0))
+    signal.signal(signal.SIGINT, lambda *_: _leave(130))
     Server(config).run()
+
+
+def _leave(code: int) -> None:
+    """Ends the process. What was acknowledged is on disk, and nobody waits for threads that still compute."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
