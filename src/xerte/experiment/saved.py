@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The metadata and the weights of a saved model, as they are written today."""
     if has_state(folder):
         return upgraded(read_metadata(folder), read_tensors(folder, "weights"))
+    with suppress(CheckpointError):  # a training under way may replace its checkpoint while that is being read
+        return usable_metadata(folder), read_tensors(folder / CHECKPOINT, "best")
     return usable_metadata(folder), read_tensors(folder / CHECKPOINT, "best")
 
 
