@@ -167,7 +167,11 @@ def live(
     print_table("", ("events in a batch", "events/s"), list(found.events_per_s.items()))
     ratios = [(n, found.plain_ms[n], ms, ms / found.plain_ms[n]) for n, ms in found.lookup_ms.items()]
     print_table("", ("nodes", "base (ms)", "with a tail (ms)", "ratio"), ratios)
-    print_text(f"one event until its forecast: {found.visible_ms[0]:.1f} ms, 95 %: {found.visible_ms[1]:.1f} ms")
+    rows = [
+        (name, *(one[name][0] for one in (found.visible_ms, found.known_ms, found.forecast_ms)))
+        for name in found.visible_ms
+    ]
+    print_table("", ("one event until its forecast (ms)", "of a new name", "of a known one", "forecast alone"), rows)
     print_text(f"one event into the index: {found.refresh_ms[0]:.1f} ms, 95 %: {found.refresh_ms[1]:.1f} ms")
     print_text(f"longest forecast during a compaction: {found.longest_ms:.0f} ms; without: {found.calm_ms:.0f} ms")
 

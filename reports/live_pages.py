@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from reports.table import Block, Table
+from xerte.errors import InputError
 from xerte.files import read_json
 
 FORMAT = "xerte new names 1"
 KILLS = Path("results") / "live" / "kills.json"
+MEASURED = Path("results") / "bench" / "live.json"
 NEW_NAMES = Path("results") / "live" / "new-names.json"
 
 
@@ -53,4 +55,29 @@ def kills(root: Path) -> list[Block]:
     return [Table(("killed while it was at", "at random", "aimed"), rows), f"{found} Seed {body['seed']}."]
 
 
-PARTS = {"new-names": new_names, "kills": kills}
+def measured(root: Path) -> list[Block]:
+    """Ingestion, latency, look-ups and compaction, of the newest record."""
+    file = root / MEASURED
+    try:
+        body = read_json(file, "xerte live 2", "a measurement of live events", dict)
+    except InputError:
+        return ["not run yet"]
+    rates = [(size, f"{rate:,.0f}") for size, rate in body["events_per_s"].items()]
+    keys = ("visible_ms", "known_ms", "forecast_ms")
+    seen = [(name, *(f"{body[key][name][0]:.0f}" for key in keys)) for name in body["visible_ms"]]
+    both = [(nodes, body["plain_ms"][nodes], tail) for nodes, tail in body["lookup_ms"].items()]
+    looked = [(nodes, f"{base:.2f}", f"{tail:.2f}", f"{tail / base:.2f}") for nodes, base, tail in both]
+    columns = ("one event until its forecast (ms)", "of a new name", "of a known one", "the forecast alone")
+    nodes = f"look-ups, {body['facts']:,} facts and a tail of {body['tail']:,}: nodes"
+    machine, longest, calm = body["machine"], body["longest_ms"], body["calm_ms"]
+    words = f"The longest forecast while a compaction ran took {longest:.0f} ms, without one {calm:.0f} ms. "
+    words += f"{machine['device']}, load {machine['load']:.1f}, {machine['commit'][:10]}."
+    return [
+        Table(("events in a batch", "events/s, each batch durable"), rates),
+        Table(columns, seen),
+        Table((nodes, "base (ms)", "with the tail (ms)", "ratio"), looked),
+        words,
+    ]
+
+
+PARTS = {"new-names": new_names, "kills": kills, "live-measured": measured}
