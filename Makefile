@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: help demo test fuzz check web viewer coverage docs site notebooks bench load kill-test serve-kill-test gpu-test clean
+.PHONY: help demo test fuzz check web viewer coverage docs site notebooks bench load kill-test serve-kill-test lock audit audit-check sbom wheel gpu-test clean
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -97,6 +97,29 @@ kill-test: $(VENV)/ready ## random and aimed kills while appending, compacting a
 
 serve-kill-test: $(VENV)/ready ## 200 random kills of a server that takes events and answers; about a quarter of an hour
 	$(BIN)/python -m benchmarks.serve_kills --kills 200 --seed 0 --save results/serving/kills.json
+
+lock: $(VENV)/ready ## write lock.txt and docs/licences.md from what is installed
+	$(PIP) install --quiet -c constraints.txt -e '.[bench,excel,explain,postgres,serve,sign,tensorboard]'
+	$(BIN)/python -m reports lock
+	$(NPM) install --package-lock-only --omit-lockfile-registry-resolved
+
+audit: $(VENV)/ready ## ask for known vulnerabilities of what is locked (needs the network); the reports are kept
+	$(PIP) install --quiet pip-audit
+	mkdir -p results/audit
+	-$(BIN)/pip-audit -r lock.txt --no-deps --disable-pip --progress-spinner off -f json -o results/audit/pip.json
+	-$(NPM) audit --json > results/audit/npm.json
+	$(BIN)/python -m reports audit
+
+audit-check: $(VENV)/ready ## read the reports of the last audit, offline; fails where they find anything
+	$(BIN)/python -m reports audit
+
+sbom: $(VENV)/ready ## list every part of the environment in build/sbom.json (CycloneDX)
+	$(PIP) install --quiet cyclonedx-bom
+	mkdir -p build
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o build/sbom.json $(BIN)/python
+
+wheel: $(VENV)/ready ## make the wheel twice and compare the bytes
+	$(BIN)/python -m reports wheel
 
 gpu-test: ## the tests that need a CUDA device, with the python at hand
 	PYTHONPATH=src $(PYTHON) -m pytest -m gpu -p no:cacheprovider

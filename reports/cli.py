@@ -9,6 +9,7 @@ import typer
 
 from xerte.cli import Commands
 from xerte.cli.output import AsJson, busy, print_json, print_text
+from xerte.errors import InputError
 from xerte.files import write_json, write_text
 
 app = typer.Typer(
@@ -48,6 +49,46 @@ def docs(
             print_text(str(page.relative_to(root)))
     if check and stale:
         raise typer.Exit(1)
+
+
+@app.command()
+def lock() -> None:
+    """Writes lock.txt and the page of licences from what is installed here."""
+    import tomllib
+
+    from reports import supply
+
+    versions = supply.installed(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"])
+    write_text(supply.LOCK, supply.write_lock(versions))
+    write_text(supply.LICENCES, supply.licences_page(versions))
+    print_text(f"{len(versions)} packages in lock.txt")
+
+
+@app.command()
+def audit(
+    folder: Annotated[Path, typer.Option(help="Where the reports pip.json and npm.json lie.")] = ROOT / "results/audit",
+) -> None:
+    """Reads the reports that `make audit` left, offline; fails where they find a vulnerability or miss a package."""
+    from reports import supply
+
+    if not (folder / "pip.json").is_file():
+        raise InputError(f"there is no report in {folder}: run `make audit` where the network can be reached")
+    problems = supply.vulnerabilities(
+        supply.read_lock(supply.LOCK.read_text("utf-8")), supply.read(folder / "pip.json")
+    )
+    problems += supply.npm_vulnerabilities(supply.read(folder / "npm.json"))
+    for problem in problems:
+        print_text(problem)
+    print_text(f"{len(problems)} findings")
+    raise typer.Exit(1 if problems else 0)
+
+
+@app.command()
+def wheel() -> None:
+    """Makes the wheel twice, from copies whose files carry other times, and compares the bytes."""
+    from reports import supply
+
+    print_text(f"the wheel is the same bytes twice: SHA-256 {supply.same_twice()}")
 
 
 @app.command()

@@ -13,6 +13,7 @@ from xerte.errors import CheckpointError as CheckpointError
 from xerte.errors import DatasetError as DatasetError
 from xerte.errors import DownloadError as DownloadError
 from xerte.errors import InputError as InputError
+from xerte.errors import RemadeWarning as RemadeWarning
 from xerte.errors import UnknownNameError as UnknownNameError
 from xerte.errors import XerteError as XerteError
 
@@ -41,6 +42,7 @@ __all__ = [
     "InputError",
     "Model",
     "Question",
+    "RemadeWarning",
     "UnknownNameError",
     "XerteError",
     "evaluate",

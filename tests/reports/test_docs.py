@@ -109,7 +109,7 @@ def test_the_python_page_names_every_error() -> None:
     text = (ROOT / "docs" / "python.md").read_text("utf-8")
     errors = {name for name, one in vars(errors_module).items() if isinstance(one, type) and issubclass(one, Exception)}
     assert errors <= set(xerte.__all__)
-    assert set(re.findall(r"xerte\.(\w+Error)", text)) == errors
+    assert set(re.findall(r"xerte\.(\w+(?:Error|Warning))", text)) == errors
 
 
 def test_links_in_the_pages_lead_somewhere() -> None:
