@@ -20,7 +20,7 @@ def test_every_page_has_its_place_in_the_navigation() -> None:
 def test_pages_are_gathered_and_links_follow(tmp_path: Path) -> None:
     for name in ("docs/how-to", "notebooks", "src"):
         (tmp_path / name).mkdir(parents=True)
-    for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
+    for name in (*PROJECT, "README.md"):
         (tmp_path / name).write_text("see [the page](docs/a.md#x)\n")
     links = "[b](how-to/b.md) [law](../ARCHITECTURE.md) [code](../src) [away](https://example.org) ![p](p.svg)\n"
     (tmp_path / "docs" / "a.md").write_text(links)
