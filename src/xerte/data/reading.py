@@ -21,6 +21,7 @@ from xerte.data.text import TextColumn
 from xerte.data.times import TimeReading
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import InputError
+from xerte.files import FULL
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -82,7 +83,12 @@ def scratch_folder() -> Iterator[Path]:
             folder = stack.enter_context(storage.scratch_folder())
         except OSError as error:
             raise InputError(f"no temporary folder can be made: {error.strerror or error}; set TMPDIR") from None
-        yield folder
+        try:
+            yield folder
+        except OSError as error:
+            if error.filename is not None or error.errno not in FULL:
+                raise
+            raise InputError(f"temporary files do not fit in {folder.parent}: {error.strerror}; set TMPDIR") from None
 
 
 @contextmanager

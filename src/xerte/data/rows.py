@@ -54,7 +54,7 @@ def json_lines(lines: Iterable[str], name: str, first: int = 1) -> Iterator[tupl
             continue
         try:
             row = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also a whole number of thousands of digits
             raise InputError(f"{name}, line {number}: not JSON ({str(error)[:80]})") from None
         if not isinstance(row, dict):
             raise InputError(f"{name}, line {number}: not a JSON object")
