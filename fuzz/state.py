@@ -4,10 +4,11 @@ import json
 import os
 import random
 import shutil
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -231,9 +232,22 @@ class Stored:
         add_token("reader", Scope.READ, tokens_file(self.home))
         _rates(self.home)
         live.backup("grown", self.home / "mine.tar")
+        self._at_rest()
         shutil.copytree(self.home, folder / "read")
         os.environ["XERTE_HOME"] = str(folder / "read")
         self.answers = {kind: reading(folder / "read") for kind, reading in _READINGS.items()}
+
+    def _at_rest(self) -> None:
+        """As a process leaves it that ends well: what SQLite still has in its WAL goes to the log.
+
+        A WAL is left only by a process that was killed. SQLite drops what is behind a damaged place in it, as if it had
+        never been written: this is not damaged here.
+        """
+        for log in self.home.rglob("events.sqlite"):
+            with closing(sqlite3.connect(log)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for beside in log.parent.glob("events.sqlite-*"):
+                beside.unlink()
 
 
 _CURRENT: list[Stored] = []
