@@ -177,6 +177,29 @@ def live(
 
 
 @app.command()
+def parts(
+    facts: Annotated[list[int] | None, typer.Option(min=1000, help="Sizes of histories, smallest first.")] = None,
+    questions: Annotated[int, typer.Option(min=1, help="So many are asked of each.")] = 50,
+    folder: Annotated[Path | None, typer.Option(help="Where the histories go, and stay; else nowhere.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+) -> None:
+    """Times one question to the sum of parts, its explanation included, as the history grows.
+
+    \b
+    python -m benchmarks parts --facts 1000000 --facts 100000000 --save results/bench/parts.json
+    """
+    from benchmarks.parts import measure
+
+    with busy("asking"):
+        found = measure((*(facts or (1_000_000, 10_000_000)),), questions, folder)
+    if save is not None:
+        found.write(save)
+    columns = ("facts", "first answer (s)", "forecast (ms)", "explained (ms)")
+    print_table("", columns, [tuple(asdict(size).values()) for size in found.sizes])
+    print_text(f"the largest takes {found.ratio:.2f} times as long as the smallest")
+
+
+@app.command()
 def segments(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
     model: Annotated[str, typer.Option(help="The folder of a trained xERTE.")],

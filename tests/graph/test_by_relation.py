@@ -1,10 +1,12 @@
 """Facts by relation and time, also of an index with a tail."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xerte.data.facts import Facts
+from xerte.graph import by_relation
 from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
 from xerte.graph.tail import TailIndex
@@ -56,3 +58,21 @@ def test_hidden_facts_are_not_counted(base: Facts, added: Facts, data: st.DataOb
     left = Facts.of([fact for fact in every if fact not in hidden])
     supposed = index.with_facts(hidden=Facts.of(sorted(hidden)))
     assert told(supposed) == told(TemporalIndex.build(left, ENTITIES, RELATIONS))
+
+
+@given(facts, st.integers(1, 9), st.integers(-6, 13))
+@settings(max_examples=100, deadline=None)
+def test_of_a_history_too_large_to_sort_the_latest_facts_before_a_time_count(some: Facts, near: int, time: int) -> None:
+    """As many whole times before t as hold at most so many directed facts; two for every fact."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_relation, "_WHOLE", 0)
+        patch.setattr(by_relation, "_NEAR", near)
+        history = TemporalIndex.build(some, ENTITIES, RELATIONS)
+        asked = torch.tensor([0]), torch.tensor([time])
+        found = FactsByRelation.near(history, asked[1])
+        _, object_found, time_found = found.between(*found.latest(*asked, 99))
+    rows = list(zip(*(column.tolist() for column in some.columns()), strict=True))
+    before = sorted({t for *_, t in rows if t < time})
+    kept = [t for t in before if 2 * sum(t <= other < time for *_, other in rows) <= near]
+    wanted = sorted((t, o) for _, r, o, t in rows if r == 0 and t in kept)
+    assert sorted(zip(time_found.tolist(), object_found.tolist(), strict=True)) == wanted

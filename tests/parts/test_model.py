@@ -185,3 +185,15 @@ def test_a_part_that_is_left_out_adds_nothing(
             float(bare.prior.least()[[q[1] for q in QUESTIONS]].max())
         )
     torch.testing.assert_close(scores.scores.sum(1), torch.ones(len(QUESTIONS), dtype=torch.float64))
+
+
+@torch.no_grad()
+def test_an_index_with_a_tail_is_answered_like_one_built_anew(model: SumOfParts, facts: Facts) -> None:
+    """What is kept of a history and added to is what would be counted."""
+    part = TemporalIndex.build(facts[:80], NUM_ENTITIES, NUM_RELATIONS)
+    whole = TemporalIndex.build(facts, NUM_ENTITIES, NUM_RELATIONS)
+    question = ask([(0, 0, 19)])
+    model.forecast(part, question)
+    tail = part.with_facts(added=facts[80:])
+    for asked in (question, ask(QUESTIONS)):
+        torch.testing.assert_close(model.forecast(tail, asked).scores, model.forecast(whole, asked).scores)

@@ -10,6 +10,48 @@ from xerte.graph.index import Edges, TemporalIndex
 from xerte.graph.tail import TailIndex
 from xerte.segment import expand
 
+_WHOLE = 1 << 26
+"""Up to so many directed facts are sorted as a whole."""
+_NEAR = 1 << 24
+"""Of a larger history so many latest before a time are looked at."""
+_MOMENTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """When the facts of a large history happened, in steps of 2^shift ticks from the first.
+
+    Attributes:
+        before: how many directed facts happened before every step, and in all; int64.
+        first, last: the times of the first fact and the last.
+        shift: small enough for about a million steps.
+    """
+
+    before: Tensor
+    first: int
+    last: int
+    shift: int
+
+    @staticmethod
+    def of(history: TemporalIndex) -> "_Moments":
+        """Reads the column of times once."""
+        if history not in _moments:
+            time = history.base["time"]
+            first, last = int(time.min()), int(time.max())
+            shift = max(0, (last - first).bit_length() - _MOMENTS.bit_length() + 1)
+            steps = ((last - first) >> shift) + 1
+            count = torch.zeros(steps, dtype=torch.int64, device=history.device)
+            for part in torch.split(time, _NEAR):
+                count += torch.bincount((part - first) >> shift, minlength=steps)
+            _moments[history] = _Moments(torch.nn.functional.pad(count.cumsum(0), (1, 0)), first, last, shift)
+        return _moments[history]
+
+    def since(self, time: Tensor) -> Tensor:
+        """The earliest time from which on at most so many facts are before t, or the step of t alone; int64 [n]."""
+        step = ((time - self.first) >> self.shift).clamp(0, len(self.before) - 1)
+        known = self.before.index_select(0, step)
+        return self.first + (torch.minimum(torch.searchsorted(self.before, known - _NEAR), step) << self.shift)
+
 
 @dataclass(frozen=True)
 class _Layer:
@@ -67,12 +109,16 @@ class FactsByRelation:
         loops: those whose subject is their object.
         span: more than the ticks between the first and the last fact, with room for earlier and later ones.
         first: a time before that of the first fact.
+        moments: of a history too large to be sorted: from when on facts count.
+        window: then the times [from, until) whose facts are here.
     """
 
     layers: tuple[_Layer, ...]
     loops: tuple[_Layer, ...]
     span: int
     first: int
+    moments: _Moments | None = None
+    window: tuple[int, int] = (0, 0)
 
     @staticmethod
     def of(history: TemporalIndex) -> "FactsByRelation":
@@ -87,6 +133,45 @@ class FactsByRelation:
             known = FactsByRelation((), (), 3 * long + 1, first - long)._with(subject, edges)
         assert known is not None, "there is room for its own facts"
         _sorted[history] = known
+        return known
+
+    @staticmethod
+    def near(history: TemporalIndex, time: Tensor) -> "FactsByRelation":
+        """As `of`, for what is asked about these times, and within bounds however large the history is.
+
+        Of a history of more than 2^26 directed facts, about the latest 2^24 before each time count; a tail counts
+        whole. Facts of neighbouring times are sorted together, and kept until other times are asked about.
+        """
+        base = history
+        while isinstance(base, TailIndex):
+            base = base.under
+        if base.num_positions <= _WHOLE or not len(time):
+            return FactsByRelation.of(history)
+        moments = _Moments.of(base)
+        low, high = int(moments.since(time).min()), int(time.max())
+        known = _near.get(history)
+        if known is None or low < known.window[0] or min(high, moments.last + 1) > known.window[1]:
+            known = None
+            if isinstance(history, TailIndex):
+                under = FactsByRelation.near(history.under, time)
+                known = under._without(*history.hidden_edges())._with(*history.added_edges())
+            _near[history] = known = known or FactsByRelation._within(history, moments, low, high)
+        return known
+
+    @staticmethod
+    def _within(history: TemporalIndex, moments: _Moments, low: int, high: int) -> "FactsByRelation":
+        """The facts of these times and, so that a little later they need not be sorted again, of as many more."""
+        step = torch.tensor([(low - moments.first) >> moments.shift], device=history.device).clamp(min=0)
+        enough = moments.before.index_select(0, step) + 2 * _NEAR
+        until = moments.first + (int(torch.searchsorted(moments.before, enough)) << moments.shift)
+        window = (low, max(high, min(until, moments.last + 1)))
+        entity = torch.arange(history.num_entities, device=history.device)
+        bounds = history.before(entity, torch.tensor([window], device=history.device).expand(len(entity), -1))
+        subject, position = expand(bounds[:, 0].contiguous(), bounds[:, 1].contiguous())
+        long = moments.last - moments.first + 1
+        nothing = FactsByRelation((), (), 3 * long + 1, moments.first - long, moments, window)
+        known = nothing._with(subject, history.edges(position))
+        assert known is not None, "there is room for its own facts"
         return known
 
     def _with(self, subject: Tensor, edges: Edges) -> "FactsByRelation | None":
@@ -113,6 +198,10 @@ class FactsByRelation:
         """The key of facts of the relation at this time; beyond the last fact all are before it."""
         return relation * self.span + (time - self.first).clamp(0, self.span - 1)
 
+    def _from(self, relation: Tensor, time: Tensor) -> Tensor:
+        """The key from which on facts of the relation count for questions about a time."""
+        return relation * self.span if self.moments is None else self.key_of(relation, self.moments.since(time))
+
     def time_of(self, key: Tensor) -> Tensor:
         """The time that a key tells."""
         return key % self.span + self.first
@@ -135,7 +224,7 @@ class FactsByRelation:
 
         So a limit never tells facts of one time apart.
         """
-        low, high = relation * self.span, self.key_of(relation, time)
+        low, high = self._from(relation, time), self.key_of(relation, time)
         if len(self.layers) == 1 and not len(self.layers[0].gone):
             key = self.layers[0].key
             start, stop = torch.searchsorted(key, low), torch.searchsorted(key, high)
@@ -151,7 +240,7 @@ class FactsByRelation:
 
     def has_loop(self, relation: Tensor, time: Tensor) -> Tensor:
         """Whether before t some fact of the relation had its subject as its object; bool [n]."""
-        low, high = relation * self.span, self.key_of(relation, time)
+        low, high = self._from(relation, time), self.key_of(relation, time)
         return sum((layer.below(high) - layer.below(low) for layer in self.loops), torch.zeros_like(low)) > 0
 
 
@@ -175,3 +264,5 @@ def _among(ascending: Tensor, place: Tensor) -> Tensor:
 
 
 _sorted: WeakKeyDictionary[TemporalIndex, FactsByRelation] = WeakKeyDictionary()
+_near: WeakKeyDictionary[TemporalIndex, FactsByRelation] = WeakKeyDictionary()
+_moments: WeakKeyDictionary[TemporalIndex, _Moments] = WeakKeyDictionary()

@@ -88,7 +88,7 @@ def prior_facts(
     s, scale = model.settings, model.exponent.new_tensor([*model.settings.count_scales, torch.inf])
     counts = counts or count_facts(history, query, s.counted, scale, model.ticks_per_unit)
     share = model.prior.weights().index_select(0, query.relation)[0] / (1 + counts.by_row[0].sum(0))
-    facts = FactsByRelation.of(history)
+    facts = FactsByRelation.near(history, query.known_before)
     low, _ = facts.latest(query.relation, query.known_before, s.counted)
     entity = torch.full_like(query.subject, candidate)
     _, rank = expand(*history.prior_of_relation(entity, opposite(query.relation), query.known_before))

@@ -1,6 +1,7 @@
 """What multiplies all evidence of one candidate alike: one number, read off what is known of it and of the pair."""
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +9,7 @@ from torch.nn.functional import relu, softplus
 
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
+from xerte.graph.tail import TailIndex
 from xerte.parts.partners import NEVER, Partners
 from xerte.parts.prior import Counts
 from xerte.parts.weighing import PACE
@@ -26,19 +28,56 @@ def activity(
         (table, row): float64 [T, E, windows + 1] by distinct time, and the row of every question.
     """
     known, row_of = torch.unique(queries.known_before, return_inverse=True)
+    one_day = len(known) == 1
+    count = _counts(history, int(known[0]), (*windows,))[None] if one_day else _counted(history, known, windows)
+    return torch.log1p(count.double()), row_of
+
+
+def _counted(history: TemporalIndex, known: Int[Tensor, "T"], windows: Sequence[int]) -> Int[Tensor, "T E w"]:
+    """Facts of every entity within windows before every time, and ever."""
     entity = torch.arange(history.num_entities, device=known.device)
     moment = (known[:, None] - torch.tensor([0, *windows], device=known.device)).flatten()
     stop = history.before(entity, moment.expand(len(entity), -1)).view(len(entity), len(known), -1)
     now = stop[:, :, :1]
     count = torch.cat([now - stop[:, :, 1:], now - history.segment_start[:, None, None]], dim=2)
-    return torch.log1p(count.transpose(0, 1).double()), row_of
+    return count.transpose(0, 1)
+
+
+def _counts(history: TemporalIndex, known: int, windows: tuple[int, ...]) -> Int[Tensor, "E w"]:
+    """As `_counted`, at one time. Questions about one day are many, and an index never changes: the last are kept.
+
+    What was appended is counted beside what was counted already: an event costs what is appended.
+    """
+    kept, key = _kept.setdefault(history, {}), (known, windows)
+    if key not in kept:
+        if isinstance(history, TailIndex) and not history.num_hidden:
+            under = _counts(history.under, known, windows)
+            new_names = (0, 0, 0, history.num_entities - len(under))
+            kept[key] = nn.functional.pad(under, new_names) + _added(history, known, windows)
+        else:
+            kept[key] = _counted(history, torch.tensor([known], device=history.device), windows)[0].contiguous()
+        if len(kept) > _KEPT:
+            del kept[next(iter(kept))]
+    return kept[key]
+
+
+def _added(history: TailIndex, known: int, windows: tuple[int, ...]) -> Int[Tensor, "E w"]:
+    subject, edges = history.added_edges()
+    first = torch.tensor([*(known - window for window in windows), torch.iinfo(torch.int64).min], device=subject.device)
+    within = (edges.time[:, None] >= first) & (edges.time < known)[:, None]
+    return segment_sum(within.long(), subject, history.num_entities)
+
+
+_KEPT = 4
+_kept: WeakKeyDictionary[TemporalIndex, dict[tuple[int, tuple[int, ...]], Tensor]] = WeakKeyDictionary()
 
 
 class Factor(nn.Module):
-    """log factor(o) = Σ_j γ_j[r] log(1 + n_j) + Σ_j δ_j[r] log(1 + activity_j) + [o met s] MLP(what is known of both).
+    """log factor(o) = Σ_j γ_j[r] log(1 + n_j) + Σ_j δ_j[r] log(1 + activity_j) + [o near s] MLP(what is known of both).
 
-    The MLP reads the pair's facts as messages softplus(A_r' + B_r + A'_r' B'_r) e^(−Δ/τ_k), summed and log-compressed,
-    beside ages, counts, the place of o among those s met, and what the sum's terms say.
+    Near are those that s met, and of the others some that walks reach. The MLP reads the pair's facts as messages
+    softplus(A_r' + B_r + A'_r' B'_r) e^(−Δ/τ_k), summed and log-compressed, beside ages,
+    counts, the place of o among those s met, and what the sum's terms say.
 
     Args:
         num_directions: of relations.

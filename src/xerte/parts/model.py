@@ -129,7 +129,8 @@ class SumOfParts(Learner):
         with torch.no_grad():
             partners = find_partners(history, queries, s.last, scale, ticks)
             counts = count(history, queries, s.counted, count_scale, ticks)
-            loops = FactsByRelation.of(history).has_loop(queries.relation, queries.known_before)
+            facts = FactsByRelation.near(history, queries.known_before)
+            loops = facts.has_loop(queries.relation, queries.known_before)
         asked = queries.relation.index_select(0, partners.link_question)
         link_weight = self.past.tables().weigh(asked, partners.link_relation, partners.link_basis)
         entity = partners.pair_object.index_select(0, partners.link_pair)

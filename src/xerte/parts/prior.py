@@ -34,7 +34,7 @@ def count(
     history: TemporalIndex, queries: Queries, last: int, scale: Float[Tensor, "J"], ticks_per_unit: int
 ) -> Counts:
     """Counts the `last` known facts of every question's relation, and those of the same time as the first of them."""
-    facts = FactsByRelation.of(history)
+    facts = FactsByRelation.near(history, queries.known_before)
     columns = torch.stack([queries.relation, queries.known_before, queries.time], dim=1)
     asked, row_of = torch.unique(columns, dim=0, return_inverse=True)
     row, object, time = facts.between(*facts.latest(asked[:, 0], asked[:, 1], last))
