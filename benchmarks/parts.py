@@ -13,11 +13,10 @@ from benchmarks.live import DAYS, drawn, make
 from benchmarks.record import Machine
 from xerte.data import store
 from xerte.data.frame import Frame
+from xerte.experiment.registry import learner
 from xerte.files import write_json
 from xerte.forecaster import Queries
 from xerte.graph.stored import index_of
-from xerte.parts.model import SumOfParts
-from xerte.parts.settings import PartsSettings
 
 FORMAT = "xerte parts growth 1"
 
@@ -65,7 +64,8 @@ def _ask(size: int, questions: int, folder: Path) -> Asked:
     if not place.exists():
         make(place, size)
     dataset = store.open_dataset(place)
-    history, model = index_of(dataset), SumOfParts(PartsSettings(others=100), Frame.of(dataset), 0).eval()
+    settings, build = learner("best")
+    history, model = index_of(dataset), build(settings.model_validate({"others": 100}), Frame.of(dataset), 0).eval()
     about, seconds = drawn(questions + 1, 0, 1, np.random.default_rng(3)), []
     for subject, relation in zip(about.subject.tolist(), about.relation.tolist(), strict=True):
         query = Queries.at(*(torch.tensor([value]) for value in (subject, 2 * relation, DAYS)))
