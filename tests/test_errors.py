@@ -1,5 +1,6 @@
 """An error is (code, message, hint), on one line, and names no command."""
 
+import pickle
 import re
 from pathlib import Path
 
@@ -20,6 +21,12 @@ def test_a_place_keeps_kind_code_and_hint() -> None:
     assert isinstance(error, UnknownNameError)
     assert error.close == ("Ann",)
     assert (error.code, str(error)) == ("unknown_name", "question 3: no entity is called Anne: did you mean Ann?")
+
+
+def test_an_error_travels_between_processes() -> None:
+    error = UnknownNameError("entity", "Anne", ["Ann"]).at("question 3")
+    arrived = pickle.loads(pickle.dumps(error))
+    assert (type(arrived), str(arrived), arrived.close) == (UnknownNameError, str(error), ("Ann",))
 
 
 def test_a_hostile_name_stays_on_one_short_line() -> None:

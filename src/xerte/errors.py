@@ -16,7 +16,7 @@ RemadeWarning tells of damage that was repaired.
 
 import re
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self, TypeVar
 
 LONGEST_MESSAGE = 300
 """Letters of a message on one line."""
@@ -26,6 +26,9 @@ _UNSAFE = re.compile(
 _MOST = 2000
 _LONGEST = 100
 """A name in a message is cut after this many letters."""
+
+
+_Error = TypeVar("_Error", bound="XerteError")
 
 
 class XerteError(Exception):
@@ -50,13 +53,21 @@ class XerteError(Exception):
 
     def at(self, place: str) -> Self:
         """The same error, found there: "question 3", "events.csv, line 7"."""
-        error = type(self).__new__(type(self))
-        error.__dict__.update(self.__dict__)
+        error = _copied(type(self), self.__dict__)
         error.message = f"{place}: {self.message}"
         return error
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, (type(self), self.__dict__)  # from a worker to whoever waits for it
+
     def __str__(self) -> str:
         return f"{self.message}: {self.hint}" if self.hint else self.message
+
+
+def _copied(kind: type[_Error], attributes: dict[str, Any]) -> _Error:
+    error = kind.__new__(kind)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InputError(XerteError):

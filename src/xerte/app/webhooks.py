@@ -70,7 +70,8 @@ def addresses(host: str, port: int, hosts: Collection[str], *, look_up: bool = T
             raise InputError(f"{shown(host)} is not found ({error.strerror or error})") from None
     if host not in hosts and not all(_is_public(one) for one in found):
         raise InputError(
-            f"{shown(host)} lies in a private network", hint=f"start the server with --alert-host {shown(host)}"
+            f"{shown(host)} lies in a private network",
+            hint="the server can be started so that it allows this host for alerts",
         )
     return found
 

@@ -20,6 +20,12 @@ ModelName = Annotated[
 ]
 
 
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option("--cluster", help="A Ray cluster that does the work: its address, or auto (else all cores here)."),
+]
+
+
 def source_of(model: "Model", note: str) -> dict[str, str]:
     """The same for JSON."""
     return {"source": model.source} if note else {}

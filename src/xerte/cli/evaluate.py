@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xerte.cli.choosing import ModelName, open_model, print_note
+from xerte.cli.choosing import ClusterAddress, ModelName, open_model, print_note
 from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, busy, print_json, print_table, print_text, progress
 from xerte.data.words import counted
@@ -57,6 +57,7 @@ def evaluate(
     times: Annotated[
         int | None, typer.Option(min=1, help="With --online: only so many first times of test (default: all).")
     ] = None,
+    cluster: ClusterAddress = None,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -72,6 +73,7 @@ def evaluate(
     xerte evaluate yago --trace results/yago-recurrence.json
     xerte evaluate world --many-steps
     xerte evaluate mine --online
+    xerte evaluate icews14 --cluster auto
     """
     from xerte.api import schemas
 
@@ -89,7 +91,12 @@ def evaluate(
         evaluation = kept.learning
     else:
         with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
-            evaluation = chosen.evaluate(split, report, precision, many_steps)
+            if cluster is None:
+                evaluation = chosen.evaluate(split, report, precision, many_steps)
+            else:
+                from xerte.api.spread import evaluate_on
+
+                evaluation = evaluate_on(cluster, chosen, split, report, precision, many_steps)
     groups = _grouped(chosen, evaluation, by)
     if trace is not None:
         made = chosen.trace(evaluation, command_of(chosen, evaluation, kept is not None, times))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from xerte.cli.choosing import ModelName, open_model, print_note, source_of
+from xerte.cli.choosing import ClusterAddress, ModelName, open_model, print_note, source_of
 from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_text, progress
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking
@@ -29,9 +29,14 @@ def forecast(
     ] = None,
     among: Annotated[Path | None, typer.Option(help="Only these candidates: a file with one name per line.")] = None,
     queries: Annotated[
-        Path | None, typer.Option(help="Many questions: columns subject, relation, time, object.")
+        Path | None,
+        typer.Option(help="Many questions: columns subject, relation, time, object. Or a folder of files."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where their answers go: .parquet, .csv, .tsv or .jsonl.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where their answers go: .parquet, .csv, .tsv or .jsonl; or a folder."),
+    ] = None,
+    cluster: ClusterAddress = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file named by --out.")] = False,
     raw_cells: Annotated[
         bool, typer.Option("--raw-cells", help="CSV, TSV: no ' before names that begin like a formula (= + - @).")
@@ -51,6 +56,7 @@ def forecast(
     xerte forecast world "?" condemns 2022-10-20 Druerugard --json
     xerte forecast world Wenoravrin condemns 2022-10-20 --coverage 0.9
     xerte forecast icews14 --queries questions.csv --out answers.parquet
+    xerte forecast icews14 --queries questions/ --out answers/ --cluster auto
     xerte forecast world Wenoravrin condemns 2022-10-20 --given "Wenoravrin|condemns|Druerugard|2022-10-19"
     """
     from xerte.api.questions import read_names, read_questions, write_answers
@@ -78,6 +84,11 @@ def forecast(
         return
     if without or given:
         raise InputError("--without and --given belong to one question: give SUBJECT RELATION TIME [OBJECT]")
+    if queries.is_dir():
+        _answer_parts(dataset, model, device, queries, out, top, among, cluster, as_json)
+        return
+    if cluster is not None:
+        raise InputError("--cluster spreads a folder of question files: name one as --queries, and a folder as --out")
     if out is not None:
         refuse_to_overwrite(out, [queries, *([among] if among else [])], force)
     questions = read_questions(queries)
@@ -97,3 +108,28 @@ def forecast(
         for one in forecasts:
             print_ranking(one)
         print_note(choice)
+
+
+def _answer_parts(
+    dataset: str,
+    model: str | None,
+    device: str,
+    queries: Path,
+    out: Path | None,
+    top: int,
+    among: Path | None,
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    from xerte.api.spread import forecast_parts
+
+    if out is None:
+        raise InputError(f"{queries} is a folder of questions: name a folder for the answers with --out")
+    chosen, choice = open_model(dataset, model, device)
+    with progress(f"{chosen.name} on {chosen.dataset.name}", "parts") as report:
+        now, before = forecast_parts(chosen, queries, out, top, among, cluster, report)
+    if as_json:
+        print_json({"parts": now + before, "answered_before": before, "out": str(out)})
+        return
+    print_text(f"{counted(now, 'part')} answered{f', {before} before' if before else ''}: {out}")
+    print_note(choice)

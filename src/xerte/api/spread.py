@@ -1,0 +1,164 @@
+"""Evaluations and forecasts in parts, on the workers of a cluster: what each worker does, and how parts are joined."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+
+from xerte.api.model import Model
+from xerte.api.questions import read_names, read_questions, write_answers
+from xerte.cluster import Cluster
+from xerte.errors import InputError
+from xerte.evaluation.evaluate import Judge, Judged
+from xerte.evaluation.metrics import Evaluation
+from xerte.experiment.horizon import many_steps as far_ahead
+from xerte.forecaster import batch_size_for
+from xerte.types import Precision, ProgressCallback, Split
+
+_BATCHES = 8
+"""Batches in a task: seconds of work, so that handing it out costs nothing beside it."""
+PARTS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+
+
+def evaluate_on(
+    address: str,
+    model: Model,
+    split: Split = Split.TEST,
+    progress: ProgressCallback | None = None,
+    precision: Precision = Precision.FLOAT32,
+    many_steps: bool = False,
+) -> Evaluation:
+    """`Model.evaluate` with the questions spread over workers: the same batches, so the same ranks.
+
+    Args:
+        address: of the cluster; "auto" for the one at hand, or this machine's cores.
+        model: the judged; workers open it by its name or folder.
+        split, progress, precision, many_steps: as of `Model.evaluate`.
+
+    Raises:
+        InputError: workers cannot open the dataset, which lies in memory only.
+    """
+    started, cluster = perf_counter(), Cluster(address)
+    asked = (_shareable(model), model.source, str(split), str(precision), many_steps)
+    judge, words = _judge_of(model, split, precision, many_steps)
+    size = _BATCHES * batch_size_for(model.dataset, model.history.device)
+    tasks = [(*asked, start, min(start + size, len(judge))) for start in range(0, len(judge), size)]
+    answered = 0
+
+    def report(_: int, judged: list[Judged]) -> None:
+        nonlocal answered
+        answered += sum(len(part.reached) for part in judged)
+        if progress is not None:
+            progress(answered, len(judge))
+
+    parts = cluster.map(_judged, tasks, report)
+    verdict = judge.verdict([part for judged in parts for part in judged], perf_counter() - started)
+    return verdict if words is None else replace(verdict, protocol=replace(verdict.protocol, history=words))
+
+
+def forecast_parts(
+    model: Model,
+    questions: Path,
+    answers: Path,
+    top: int = 10,
+    among: Path | None = None,
+    address: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> tuple[int, int]:
+    """Answers a folder of question files part by part: part-3.parquet becomes part-3.parquet in the other folder.
+
+    A part appears whole or not at all, and one that is there is not made again: interrupted, the same call goes on.
+
+    Args:
+        model: who answers.
+        questions: a folder of tables as `read_questions` reads them.
+        answers: where answers go; one row per answer, as Parquet.
+        top: how many answers to give to each.
+        among: the only candidates: a file with one name per line.
+        address: of the cluster whose workers answer; None: this process does.
+        progress: called with (parts done, all parts).
+
+    Returns:
+        How many parts were answered now, and how many before.
+    """
+    files = sorted(file for file in questions.iterdir() if file.suffix in PARTS)
+    if not files:
+        raise InputError(f"{questions} holds no table of questions: it needs files that end in {', '.join(PARTS)}")
+    stems = [file.stem for file in files]
+    twice = next((stem for stem in stems if stems.count(stem) > 1), None)
+    if twice is not None:
+        raise InputError(f"{questions} holds two parts called {twice}, whose answers would be one file: rename one")
+    if answers.resolve() == questions.resolve():
+        raise InputError(f"{answers} holds the questions: name another folder for the answers")
+    answers.mkdir(parents=True, exist_ok=True)
+    left = [file for file in files if not (answers / f"{file.stem}.parquet").exists()]
+    before = len(files) - len(left)
+    limits = (top, None if among is None else str(among))
+    if address is None:
+        for done, file in enumerate(left, before + 1):
+            _answer_part(model, file, answers / f"{file.stem}.parquet", *limits)
+            if progress is not None:
+                progress(done, len(files))
+        return len(left), before
+    asked = (_shareable(model), model.source)
+    tasks = [(*asked, str(file), str(answers / f"{file.stem}.parquet"), *limits) for file in left]
+    done = before
+
+    def report(*_: object) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, len(files))
+
+    Cluster(address).map(_answered, tasks, report)
+    return len(left), before
+
+
+def _shareable(model: Model) -> str:
+    """What workers open: the dataset's folder, or the name of the embedded world."""
+    dataset = model.dataset
+    if dataset.kept is not None:
+        return str(dataset.kept.folder)
+    if dataset.name == "world":
+        return dataset.name
+    raise InputError(f"{dataset.name} lies in this process's memory only: import it, so that workers can open it")
+
+
+def _judge_of(model: Model, split: Split, precision: Precision, many_steps: bool) -> tuple[Judge, str | None]:
+    history, known_before, words = model.history, None, None
+    if many_steps:
+        history, known_before, words = far_ahead(split, model.forecaster, model.dataset, history)
+    return Judge(model.forecaster, model.dataset, split, history, precision, known_before), words
+
+
+# On a worker
+
+
+@lru_cache(maxsize=2)
+def _model(dataset: str, source: str) -> Model:
+    return Model.load(source, dataset)
+
+
+@lru_cache(maxsize=2)
+def _judge(dataset: str, source: str, split: str, precision: str, many_steps: bool) -> Judge:
+    return _judge_of(_model(dataset, source), Split(split), Precision(precision), many_steps)[0]
+
+
+def _judged(
+    dataset: str, source: str, split: str, precision: str, many_steps: bool, start: int, stop: int
+) -> list[Judged]:
+    judge = _judge(dataset, source, split, precision, many_steps)
+    size = batch_size_for(judge.dataset, judge.history.device)
+    return [judge(slice(at, min(at + size, stop))) for at in range(start, stop, size)]
+
+
+def _answered(dataset: str, source: str, questions: str, answers: str, top: int, among: str | None) -> int:
+    return _answer_part(_model(dataset, source), Path(questions), Path(answers), top, among)
+
+
+def _answer_part(model: Model, questions: Path, answers: Path, top: int, among: str | None) -> int:
+    candidates: Sequence[str] | None = None if among is None else read_names(Path(among))
+    forecasts = model.forecast_many(read_questions(questions), top, among=candidates)
+    write_answers(answers, forecasts)
+    return len(forecasts)

@@ -1,0 +1,120 @@
+"""Work spread over the workers of a Ray cluster, or over the cores of this machine (extra `cluster`).
+
+A task is a function of this package and plain arguments: names, paths and numbers. Workers open datasets and models
+themselves, as memory-mapped files, so every machine must see the same files under the same names. What a task answers
+depends on its arguments alone, so a task whose worker died is done again by another, and the number of workers changes
+nothing.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from xerte.errors import InputError, XerteError, one_line
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+AUTO = "auto"
+_Result = TypeVar("_Result")
+_RETRIES = 50
+"""So often a task is tried again whose worker died or ran out of memory."""
+_WAITING = 3
+"""Tasks handed out per core: enough that no worker waits, few enough that results do not pile up."""
+
+
+class Cluster:
+    """The workers at an address.
+
+    Args:
+        address: of a running cluster ("host:port", "ray://host:port"); "auto" is the one this machine belongs to, or
+            else this machine's cores.
+
+    Raises:
+        InputError: Ray is not installed, or nothing answers at the address.
+    """
+
+    def __init__(self, address: str = AUTO) -> None:
+        self._ray = _ray()
+        if self._ray.is_initialized():
+            return
+        # Every task has one core to itself, so its numbers do not depend on how many cores there are.
+        variables = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+        variables |= {name: os.environ[name] for name in ("XERTE_HOME", "PYTHONPATH") if name in os.environ}
+        options: dict[str, Any] = {"runtime_env": {"env_vars": variables}, "log_to_driver": False}
+        options |= {"logging_level": "ERROR", "configure_logging": False}
+        try:
+            try:
+                self._ray.init(address=address, **options)
+            except ConnectionError:
+                if address != AUTO:
+                    raise
+                self._ray.init(address="local", include_dashboard=False, **options)
+        except (
+            ConnectionError,
+            RuntimeError,
+            ValueError,
+            OSError,
+        ) as error:  # nobody; another version
+            raise InputError(one_line(f"the cluster {address} cannot be joined: {error}")) from None
+
+    @property
+    def cores(self) -> int:
+        """Of all its machines together."""
+        return int(self._ray.cluster_resources().get("CPU", 1))
+
+    def map(
+        self,
+        task: Callable[..., _Result],
+        items: Sequence[tuple[Any, ...]],
+        done: Callable[[int, _Result], None] | None = None,
+    ) -> list[_Result]:
+        """task(*item) for every item, in their order.
+
+        Args:
+            task: a function at the top of a module.
+            items: the arguments of each call.
+            done: called with (place of the item, result) as results come in, in any order.
+
+        Raises:
+            XerteError: what a task raised, or that workers die wherever it runs.
+        """
+        ray, results = self._ray, dict[int, _Result]()
+        remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(task)
+        waiting, at_work = iter(enumerate(items)), dict[Any, int]()
+        with _told_plainly(ray):
+            while True:
+                while len(at_work) < _WAITING * self.cores and (following := next(waiting, None)) is not None:
+                    at_work[remote.remote(*following[1])] = following[0]
+                if not at_work:
+                    return [results[place] for place in range(len(items))]
+                for finished in ray.wait(list(at_work), num_returns=1)[0]:
+                    place = at_work.pop(finished)
+                    results[place] = ray.get(finished)
+                    if done is not None:
+                        done(place, results[place])
+
+
+def _ray() -> "ModuleType":
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
+    try:
+        import ray
+    except ImportError:
+        raise InputError("a cluster needs Ray, which is not installed: pip install 'xerte[cluster]'") from None
+    module: ModuleType = ray
+    return module
+
+
+@contextmanager
+def _told_plainly(ray: "ModuleType") -> Iterator[None]:
+    """A user's mistake on a worker is the mistake itself; a lost worker is one sentence."""
+    try:
+        yield
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, XerteError):
+            raise error.cause from None
+        raise
+    except ray.exceptions.RayError as error:
+        lost = "every worker that tried ran out of memory or died: give workers more memory, or use fewer at once"
+        raise XerteError(one_line(f"{lost} ({str(error).splitlines()[0]})")) from None
