@@ -1,10 +1,8 @@
 """Work on a cluster: the same results as in one process, whichever workers die on the way."""
 
-import gc
 import os
 import signal
 import threading
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,9 +24,7 @@ psutil = pytest.importorskip("psutil", reason="workers are found with psutil")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     yield Cluster("auto")
-    with warnings.catch_warnings(action="ignore"):  # Ray leaves its processes to end by themselves
-        ray.shutdown()
-        gc.collect()
+    ray.shutdown()
 
 
 @pytest.fixture
