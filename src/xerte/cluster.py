@@ -97,7 +97,6 @@ class Cluster:
 
 
 def _ray() -> "ModuleType":
-    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
     try:
         import ray
     except ImportError:

@@ -1,9 +1,8 @@
 """Work on a cluster: the same results as in one process, whichever workers die on the way."""
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,13 @@ psutil = pytest.importorskip("psutil", reason="workers are found with psutil")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    yield Cluster("auto")
+    try:
+        made = Cluster("auto")
+    except InputError as error:
+        if "timed out during startup" in str(error):
+            pytest.skip("Ray did not start within its 30 s: this machine is too busy")
+        raise
+    yield made
     ray.shutdown()
 
 
@@ -50,11 +55,11 @@ class Killer:
     def _kill(self) -> None:
         while not self._over.wait(0.3) and self.killed < self._most:
             for process in psutil.Process().children(recursive=True):
-                # a worker that is at work carries the name of its task
-                if process.cmdline()[:1] and process.cmdline()[0].startswith("ray::_"):
-                    os.kill(process.pid, signal.SIGKILL)
-                    self.killed += 1
-                    break
+                with suppress(psutil.Error):  # it has ended meanwhile
+                    if process.name().startswith("ray::_"):  # a worker at work carries the name of its task
+                        process.kill()
+                        self.killed += 1
+                        break
 
 
 def test_an_evaluation_is_the_same_though_workers_die(cluster: Cluster, model: Model) -> None:
@@ -83,7 +88,9 @@ def test_parts_of_questions_are_answered_once(cluster: Cluster, model: Model, tm
         alone, spread = (rows_of(tmp_path / folder / f"part-{part}.parquet") for folder in ("alone", "out"))
         assert len(alone) == 6
         for one, other in zip(alone, spread, strict=True):
-            assert one == pytest.approx(other, rel=1e-6)
+            numbers = ("score", "probability")
+            assert [one.pop(name) for name in numbers] == pytest.approx([other.pop(name) for name in numbers], rel=1e-6)
+            assert one == other
 
 
 def test_a_mistake_on_a_worker_is_told_as_at_home(cluster: Cluster, model: Model, tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def fold_times(
     if begin <= until and parse_retrain(retrain)[0] != "every":
         raise InputError(
             f"{describe(begin)} lies before {describe(until)}, up to which {asker.name} learned",
-            hint="begin later, or retrain with --retrain every:N",
+            hint="begin later, or retrain on the way",
         )
     times = np.arange(begin, data.last_time + unit - horizon + 1, step)
     facts_before = partial(np.searchsorted, asker.counts.time)
