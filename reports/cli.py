@@ -10,7 +10,7 @@ import typer
 from xerte.cli import Commands
 from xerte.cli.output import AsJson, busy, print_json, print_text
 from xerte.errors import InputError
-from xerte.files import write_json, write_text
+from xerte.files import read_json, write_json, write_text
 
 app = typer.Typer(
     cls=Commands,
@@ -295,80 +295,33 @@ def new_names(
 def tables(
     clones: Annotated[Path, typer.Argument(metavar="CLONES", help="A folder of clones, each called OWNER+NAME.")],
     names: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="These; all unless given.")] = None,
-    limit: Annotated[str | None, typer.Option(help="Of training the graph alone, for each table, like 2m.")] = None,
+    preset: Annotated[list[str] | None, typer.Option(help="auto or graph; both unless given.")] = None,
+    limit: Annotated[str | None, typer.Option(help="Of each training, like 5m.")] = None,
     device: Device = "auto",
     root: Root = ROOT,
 ) -> None:
     """Makes real tables from public repositories, trains on each, and keeps what was measured in results/tables/.
 
-    A table that has a record is not trained again: remove the record first.
+    What a record has is not trained again: remove the record first.
 
     \b
     git clone --bare https://github.com/psf/requests clones/psf+requests
-    python -m reports tables clones commits --limit 2m
+    python -m reports tables clones commits
     """
-    from reports.real_tables import make, run
+    from reports.real_tables import FORMAT, PRESETS, make, run
     from reports.real_tables_pages import FOLDER
     from reports.table_sources import SOURCES
 
     for name in names or list(SOURCES):
         file = root / FOLDER / f"{name}.json"
-        if file.exists():
-            print_text(f"{name}: measured before")
-            continue
-        with busy(name):
-            found = run(name, make(name, clones), limit, device)
-        write_json(file, found)
-        mrr = {model: one["test"]["mrr"] for model, one in found["models"].items()}
-        print_text(f"{name}: test MRR " + ", ".join(f"{model} {value:.2f}" for model, value in mrr.items()))
-
-
-@app.command()
-def strata(
-    dataset: Data,
-    model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],
-    device: Device = "auto",
-    as_json: AsJson = False,
-) -> None:
-    """Where a model is good: its test MRR by kind of question.
-
-    \b
-    python -m reports strata icews14 --model icews14-best
-    """
-    from reports import strata as kinds
-    from reports.table import Table
-    from xerte import api
-    from xerte.types import Split
-
-    loaded = api.Model.load(model, dataset, device)
-    with busy("asking"):
-        verdict = loaded.evaluate(Split.TEST)
-    found = kinds.strata(loaded.dataset, verdict.fact, verdict.rank())
-    if as_json:
-        print_json({"dataset": dataset, "model": model, "strata": found})
-        return
-    rows = [(one["kind"], f"{one['share']:.1%}", f"{one.get('mrr', float('nan')):.1f}") for one in found]
-    Table(("questions", "share", "MRR"), rows).show()
-
-
-@app.command()
-def agreement(
-    dataset: Data,
-    model: Annotated[list[str], typer.Option(help="Two trainings, by name or folder.")],
-    questions: Annotated[int, typer.Option(min=1, help="So many, drawn from test.")] = 500,
-    device: Device = "auto",
-) -> None:
-    """How far two trainings agree: first answers, and the five heaviest facts behind them.
-
-    \b
-    python -m reports agreement icews14 --model runs/icews14-best-seed0 --model runs/icews14-best-seed1
-    """
-    from reports.strata import agreement as agreeing
-    from xerte import api
-    from xerte.errors import InputError
-
-    if len(model) != 2:
-        raise InputError(f"two models are compared, not {len(model)}: give --model twice")
-    one, other = (api.Model.load(name, dataset, device) for name in model)
-    with busy("asking"):
-        print_json({"dataset": dataset, **agreeing(one, other, questions)})
+        known = read_json(file, FORMAT, "a record of a real table", dict)["models"] if file.exists() else {}
+        missing = [one for one in preset or PRESETS if one not in known]
+        dataset = make(name, clones) if missing else None
+        for one in missing:
+            assert dataset is not None
+            with busy(f"{name}, {one}"):
+                found = run(name, dataset, one, limit, device)
+            known = {**known, **found["models"]}
+            write_json(file, {**found, "models": known})
+        mrr = ", ".join(f"{model} {one['test']['mrr']:.2f}" for model, one in known.items())
+        print_text(f"{name}: test MRR {mrr}")

@@ -9,7 +9,7 @@ from reports.table import Block, Table
 from xerte.files import read_json
 
 FOLDER = Path("results") / "tables"
-_HEADINGS = ("table", "facts", "relations", "model", "recurrence", "graph alone", "kept", "rests on", "seconds")
+_HEADINGS = ("table", "facts", "relations", "model", "recurrence", "graph alone", "kept", "rests on", "CPU seconds")
 
 
 def page(root: Path) -> list[Block]:
@@ -19,6 +19,7 @@ def page(root: Path) -> list[Block]:
     ]
     if not kept:
         return ["not run yet"]
+    kept = [one for one in kept if "auto" in one["models"]]
     won = sum(one["models"]["auto"]["kept"] != "recurrence" for one in kept)
     ahead = sum(_mrr(one, "auto") > _mrr(one, "recurrence") for one in kept)
     return [
@@ -33,8 +34,8 @@ def page(root: Path) -> list[Block]:
 
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    ours, graph = one["models"]["auto"], one["models"]["graph"]
-    stopped = graph["unfinished"]
+    ours, graph = one["models"]["auto"], one["models"].get("graph")
+    stopped = graph and graph["unfinished"]
     shares = ", ".join(f"{name} {share:.0%}" for name, share in ours["shares"].items())
     return (
         one["table"],
@@ -42,10 +43,11 @@ def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
         str(one["relations"]),
         f"{_mrr(one, 'auto'):.1f}",
         f"{_mrr(one, 'recurrence'):.1f}",
-        f"{_mrr(one, 'graph'):.1f}" + (f" ({stopped['epochs']} of {stopped['of']} epochs)" if stopped else ""),
+        (f"{_mrr(one, 'graph'):.1f}" if graph else "not run yet")
+        + (f" ({stopped['epochs']} of {stopped['of']} epochs)" if stopped else ""),
         ours["kept"],
         shares,
-        f"{ours['seconds']:.0f}",
+        f"{ours['cpu_seconds']:.0f}",
     )
 
 

@@ -51,7 +51,10 @@ def test_a_table_is_made_trained_on_kept_and_shown(
     assert (found["facts"], found["entities"], found["relations"]) == (24, 5, 1)
     assert found["models"]["graph"]["unfinished"] == {"epochs": 0, "of": 10}
     assert found["models"]["auto"]["valid"]["mrr"] > 0
-    assert "measured before" in CliRunner().invoke(app, command).output
+    before = found["models"]["auto"]["seconds"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    found = json.loads((tmp_path / "results" / "tables" / "turns.json").read_text())
+    assert found["models"]["auto"]["seconds"] == before  # not trained again
     shown = page(tmp_path)
     assert "of 1 tables" in str(shown[1])
     assert "people change files" in str(shown[2])
