@@ -9,7 +9,7 @@ from xerte.data.folder import file_sha256, replace_manifest
 from xerte.data.live import is_live
 from xerte.errors import DatasetError, InputError
 from xerte.files import replacing
-from xerte.storage import MANIFEST, atomic_folder, fsync, scratch_folder
+from xerte.storage import MANIFEST, atomic_folder, fsync, open_regular, scratch_folder
 
 _SUM = f"{FILE}.sha256"
 
@@ -59,7 +59,11 @@ def restore(file: Path, folder: Path, *, replace: bool = False) -> None:
         InputError: the file is no backup, or there is a dataset already.
     """
     try:
-        with tarfile.open(file) as archive, atomic_folder(folder, replace=replace) as new:
+        with (
+            open_regular(file) as content,
+            tarfile.open(fileobj=content) as archive,
+            atomic_folder(folder, replace=replace) as new,
+        ):
             members = {member.name: member for member in archive if member.isfile()}
             if MANIFEST not in members:
                 raise InputError(f"{file} is not a backup of a dataset")

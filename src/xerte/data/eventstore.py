@@ -148,7 +148,7 @@ class EventStore:
     def _damage_is_told(self) -> Iterator[None]:
         try:
             yield
-        except (_BrokenSumError, json.JSONDecodeError) as error:
+        except (_BrokenSumError, TypeError, ValueError, LookupError, OverflowError) as error:
             raise DatasetError(f"{self.path} is damaged ({error}): restore it from a backup") from None
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
@@ -176,11 +176,11 @@ class EventStore:
             if self._summed:
                 _check_counts(cursor, len(rows), after)
             extras = tuple(name for (name,) in cursor.execute("SELECT name FROM extra ORDER BY name"))
-        through = rows[-1][0] if rows else after
-        ended = np.array([row[6] for row in rows if row[6] is not None], np.int64)
-        held = [row for row in rows if row[1] != Kind.RETRACTION]
-        seq = np.array([row[0] for row in held], np.int64)
-        return Changes(through, seq, Facts.of([row[2:6] for row in held]), ended, entities, relations, extras)
+            through = rows[-1][0] if rows else after
+            ended = np.array([row[6] for row in rows if row[6] is not None], np.int64)
+            held = [row for row in rows if row[1] != Kind.RETRACTION]
+            seq = np.array([row[0] for row in held], np.int64)
+            return Changes(through, seq, Facts.of([row[2:6] for row in held]), ended, entities, relations, extras)
 
     def valid_at(self, known: int) -> npt.NDArray[np.int64]:
         """The seqs of the facts and corrections that stood at a moment: known by then and not yet ended."""
@@ -368,7 +368,11 @@ def _names(cursor: sqlite3.Cursor, kind: NameKind, start: int) -> list[str]:
 def _check_counts(cursor: sqlite3.Cursor, rows: int, after: int) -> None:
     """Whether all rows behind some seq are there, and all names; seqs are counted without a gap."""
     last, names = cursor.execute("SELECT rows, names FROM written").fetchone() or (0, 0)
-    if rows != max(0, last - after) or names != cursor.execute("SELECT count(*) FROM name").fetchone()[0]:
+    if (
+        type(last) is not int
+        or rows != max(0, last - after)
+        or names != cursor.execute("SELECT count(*) FROM name").fetchone()[0]
+    ):
         raise _BrokenSumError("rows are missing")
 
 
