@@ -187,6 +187,8 @@ class AlertStore:
         Raises:
             InputError: there is none of this id.
         """
+        if not id.isascii():  # half a surrogate is no text for SQLite, and no id of ours
+            raise _unknown(id)
         with self._transaction() as connection:
             if not connection.execute("DELETE FROM watch WHERE id = ?", (id,)).rowcount:
                 raise _unknown(id)
