@@ -19,7 +19,7 @@ from fuzz.mutate import odd_text
 from xerte.cli import app
 from xerte.errors import LONGEST_MESSAGE, escaped
 
-LASTING = {"demo", "train", "faithfulness", "experiment", "serve", "gallery", "follow"}
+LASTING = {"demo", "train", "backtest", "faithfulness", "experiment", "serve", "gallery", "follow"}
 """Commands that work for minutes or for ever when their arguments are right: they get an option that is not there."""
 EVENTS = "subject,relation,object,time\n" + "".join(
     f"Ada,visits,{other},2022-10-{day:02}\n" for day in range(1, 21) for other in ("Ben", "Cem")
