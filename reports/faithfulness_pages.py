@@ -159,7 +159,7 @@ def cause_goals(root: Path) -> list[Block]:
                 interval, goal = group["recall_interval"][-1], GOALS.get(name)
                 met = "" if goal is None else "met" if interval["low"] >= goal else "not met"
                 recall = f"{group['recall'][-1]:.1f} ({_ends(interval, '.1f')})"
-                rows.append((name, group["questions"], recall, goal or "", met))
+                rows.append((_who(trace)[1], name, group["questions"], recall, goal or "", met))
     return [Table(columns, rows, "lrlrl")]
 
 
