@@ -325,3 +325,54 @@ def tables(
             write_json(file, {**found, "models": known})
         mrr = ", ".join(f"{model} {one['test']['mrr']:.2f}" for model, one in known.items())
         print_text(f"{name}: test MRR {mrr}")
+
+
+@app.command()
+def strata(
+    dataset: Data,
+    model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Where a model is good: its test MRR by kind of question.
+
+    \b
+    python -m reports strata icews14 --model icews14-best
+    """
+    from reports import strata as kinds
+    from reports.table import Table
+    from xerte import api
+    from xerte.types import Split
+
+    loaded = api.Model.load(model, dataset, device)
+    with busy("asking"):
+        verdict = loaded.evaluate(Split.TEST)
+    found = kinds.strata(loaded.dataset, verdict.fact, verdict.rank())
+    if as_json:
+        print_json({"dataset": dataset, "model": model, "strata": found})
+        return
+    rows = [(one["kind"], f"{one['share']:.1%}", f"{one.get('mrr', float('nan')):.1f}") for one in found]
+    Table(("questions", "share", "MRR"), rows).show()
+
+
+@app.command()
+def agreement(
+    dataset: Data,
+    model: Annotated[list[str], typer.Option(help="Two trainings, by name or folder.")],
+    questions: Annotated[int, typer.Option(min=1, help="So many, drawn from test.")] = 500,
+    device: Device = "auto",
+) -> None:
+    """How far two trainings agree: first answers, and the five heaviest facts behind them.
+
+    \b
+    python -m reports agreement icews14 --model runs/icews14-best-seed0 --model runs/icews14-best-seed1
+    """
+    from reports.strata import agreement as agreeing
+    from xerte import api
+    from xerte.errors import InputError
+
+    if len(model) != 2:
+        raise InputError(f"two models are compared, not {len(model)}: give --model twice")
+    one, other = (api.Model.load(name, dataset, device) for name in model)
+    with busy("asking"):
+        print_json({"dataset": dataset, **agreeing(one, other, questions)})
