@@ -200,6 +200,37 @@ def parts(
 
 
 @app.command()
+def speed(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],
+    questions: Annotated[int, typer.Option(min=1, help="So many of test are explained one by one.")] = 100,
+    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+) -> None:
+    """How many questions of test a model answers in a second, and how long one takes with its explanation.
+
+    \b
+    python -m benchmarks speed icews14 --model icews14-best --device cpu
+    """
+    from statistics import median
+    from time import perf_counter
+
+    from xerte import api
+
+    loaded = api.Model.load(model, dataset, device)
+    with busy("asking"):
+        verdict = loaded.evaluate("test")
+        seconds = []
+        data, facts = loaded.dataset, loaded.dataset.facts
+        for row in verdict.fact[:: max(1, len(verdict) // questions)].tolist():
+            subject, relation = data.entities[int(facts.subject[row])], data.relations[int(facts.relation[row])]
+            started = perf_counter()
+            reasons = loaded.forecast(subject, relation, data.calendar.format(facts.time[row])).explain()
+            assert reasons.sentences
+            seconds.append(perf_counter() - started)
+    print_text(f"{len(verdict) / verdict.seconds:,.0f} questions a second, {1000 * median(seconds):.1f} ms explained")
+
+
+@app.command()
 def segments(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
     model: Annotated[str, typer.Option(help="The folder of a trained xERTE.")],
