@@ -71,12 +71,13 @@ class NameIndex:
         if not words:
             yield from range(len(self.names))
             return
-        text, longest = self._text, max(words, key=len)
-        at = text.find(longest)
+        text = self._text
+        rarest = words[0] if len(words) == 1 else min(dict.fromkeys(words), key=text.count)
+        at = text.find(rarest)
         while at >= 0:
             end = text.index("\n", at)
             row = int(np.searchsorted(self._starts, at, side="right")) - 1
             line = text[self._starts[row] : end]
             if all(word in line for word in words):
                 yield row
-            at = text.find(longest, end)
+            at = text.find(rarest, end)
