@@ -376,3 +376,24 @@ def agreement(
     one, other = (api.Model.load(name, dataset, device) for name in model)
     with busy("asking"):
         print_json({"dataset": dataset, **agreeing(one, other, questions)})
+
+
+@app.command()
+def questions(
+    dataset: Data,
+    model: Annotated[str | None, typer.Option(help="Whose ranking the rates listen to (default: rates alone).")] = None,
+    number: Annotated[int, typer.Option("--questions", min=1, help="Questions of each kind at each time.")] = 4000,
+    root: Root = ROOT,
+) -> None:
+    """Measures answers of likelihood on test: skill, calibration, sets, times; the record goes to results/questions/.
+
+    \b
+    python -m reports questions icews14 --model icews14-best
+    python -m reports questions world
+    """
+    from reports.questions import FOLDER, measure
+
+    with busy(dataset):
+        found = measure(dataset, model, number)
+    write_json(root / FOLDER / f"{Path(dataset).name}-{Path(model).name if model else 'rates'}.json", found)
+    print_json(found)

@@ -12,7 +12,8 @@ from xerte.data.facts import Facts
 from xerte.evaluation.calibrating import calibrate
 from xerte.evaluation.calibration import Calibration, bent
 from xerte.evaluation.logistic import chance, fit_logistic
-from xerte.evaluation.observed import Questions, asked
+from xerte.evaluation.observed import Questions, Seen, asked
+from xerte.evaluation.scoring import climatology, judged, scored
 from xerte.evaluation.situation import Situation, distribution
 from xerte.forecaster import Meaning, Part, Queries, Scores
 from xerte.graph.index import TemporalIndex
@@ -115,3 +116,30 @@ def test_it_is_kept_as_text_and_damage_is_noticed(fitted: Calibration) -> None:
             Calibration.from_json(body | {name: value})
     with pytest.raises(ValueError, match="numbers"):
         Calibration.from_json(body | {"strangers": [float("nan")] * len(fitted.strangers)})
+
+
+def test_scores_of_all_candidates_by_their_definition(fitted: Calibration) -> None:
+    questions = Questions.of(DATA, Split.VALID)
+    parts, brier, log, base = [], 0.0, 0.0, 0.0
+    train = [tuple(int(x) for x in row) for row in zip(*DATA.split(Split.TRAIN).columns(), strict=True)]
+    for batch in asked(Recurrence.fit(DATA), DATA, HISTORY, questions.queries):
+        parts.append(Seen.of(batch, 1.0, fitted.at_once))
+        p, y = fitted.probabilities(batch.scores, batch.situation, batch.queries).answer, batch.true.double()
+        many = y.sum(1)
+        brier += float((((p - y) ** 2).sum(1) * many).sum())
+        log -= float(((y * p.log() + (1 - y) * (1 - p).log()).sum(1) * many).sum())
+        for row, direction in enumerate(batch.queries.relation.tolist()):
+            told = [f[2] if direction % 2 == 0 else f[0] for f in train if f[1] == direction // 2]
+            share = np.bincount(told, minlength=DATA.num_entities) / max(1, len(told))
+            base += float(((share - y[row].numpy()) ** 2).sum() * many[row])
+    seen, facts = Seen.joined(parts), int(questions.answers.sum())
+    found = scored(fitted, seen)
+    assert [found.brier, found.log] == pytest.approx([brier / facts, log / facts])
+    true = torch.cat(
+        [batch.true.nonzero()[:, 1] for batch in asked(Recurrence.fit(DATA), DATA, HISTORY, questions.queries)]
+    )
+    usual = climatology(DATA, questions, seen.true_row, true)
+    assert usual.brier == pytest.approx(base / facts)
+    verdict = judged(fitted, seen, usual, found)
+    assert verdict.over_recurrence == {"brier": 0, "log": 0}
+    assert verdict.over_climatology["brier"] == pytest.approx(1 - brier / base)

@@ -100,6 +100,7 @@ def test_rates_by_hand() -> None:
     expected = math.exp(0.1 + 1.2 * (math.log(3) + 0.5 * math.log(4.2)))
     assert model.expected(reasons, relation, week) == pytest.approx(expected)
     assert model.probability(reasons, relation, week) == pytest.approx(1 - (1 + 0.8 * expected) ** (-1 / 0.8))
+    assert model.number(model.cumulative(np.array([expected]))) == pytest.approx(expected)
     assert model.expected(reasons, relation, np.array([0.0])) == 0
     assert model.expected(reasons, np.array([9]), week) == pytest.approx(math.exp(0.1 + 1.2 * 0.5 * math.log(4.2)))
 

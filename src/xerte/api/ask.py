@@ -3,6 +3,7 @@
 `?` asks for a name, `*` means any; "A | B" means one of these, and a name with stars in it all that match.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from xerte.api.backtest import fold_times, parse_retrain, run
 from xerte.api.durations import parse_duration
 from xerte.api.forecast import Time
-from xerte.api.grammar import ASKS, chosen, events, grouped
+from xerte.api.grammar import ASKS, Groups, chosen, events, grouped
 from xerte.api.replies import Backtest, Likelihood, PastFact, Reply, Scan, Scanned
 from xerte.data.dataset import Dataset
 from xerte.data.lineage import Lineage
@@ -107,6 +108,7 @@ class Asker:
         how_often: str | int | None = None,
         as_of: Time | None = None,
         top: int = 10,
+        groups: Groups | None = None,
     ) -> Reply:
         """Exactly one of `at`, `within`, `when` and `how_often` says what is asked; see `Model.ask`."""
         kinds = [
@@ -129,7 +131,11 @@ class Asker:
             calendar.ticks_per_unit if start is not None else self._length(within if how_often is None else how_often)
         )
         words = (subject, relation, object)
-        slots = [chosen(text, names) for text, names in zip(words, self._names, strict=True)]
+        new: list[str] = []
+        slots = [
+            chosen(text, names, groups, None if names is data.relations else new)
+            for text, names in zip(words, self._names, strict=True)
+        ]
         known = self._before(known_before)
         asked, notes = events(slots, known, [text == ASKS for text in words])
         horizon = (
@@ -137,20 +143,21 @@ class Asker:
             (begin + length - known_before) / calendar.ticks_per_unit,
         )
         notes += self._warnings(known, known_before, end, horizon[1])
+        notes += [f"{name} is in no fact: what is usual for others answers" for name in dict.fromkeys(new)]
         expected = self._expected(known, asked, *horizon)
-        groups = grouped(asked, [text == ASKS for text in words])
-        rate = np.bincount(groups, expected).astype(float)
+        places = grouped(asked, [text == ASKS for text in words])
+        rate = np.bincount(places, expected).astype(float)
         order = np.argsort(-rate, kind="stable")[:top]
         probability = happening(rate[order])
-        first = [int(np.flatnonzero(groups == group)[np.argmax(expected[groups == group])]) for group in order]
+        first = [int(np.flatnonzero(places == group)[np.argmax(expected[places == group])]) for group in order]
         answers = tuple(
             Likelihood(*self._words(words, asked, row), float(p), self.predictor.reliability(float(p)))
             for row, p in zip(first, probability, strict=True)
         )
-        rows = groups == order[0] if len(order) else np.zeros(0, bool)
+        rows = places == order[0] if len(order) else np.zeros(0, bool)
         more: dict[str, Any] = {"from": calendar.format(begin), "until": calendar.format(begin + length)}
         if kinds[0] == "how often":
-            more["expected"] = float(rate[order[0]]) if len(order) else 0.0
+            more["expected"] = float(self.rates.number(expected[rows]).sum())
         if kinds[0] == "when":
             more = self._when(known, asked[rows], known_before)
         evidence = tuple(map(self._fact, shares(self.rates, known, asked[rows], horizon[1])[:_EVIDENCE]))
@@ -166,13 +173,16 @@ class Asker:
             more,
         )
 
-    def scan(self, next: str | int = "1", as_of: Time | None = None, top: int = 20) -> "Scan":
+    def scan(
+        self, next: str | int = "1", as_of: Time | None = None, top: int = 20, watch: Iterable[str] | None = None
+    ) -> "Scan":
         """The likeliest and the most surprising events of the next days, of all that ever happened.
 
         Args:
             next: how long; a duration.
             as_of: only facts before it are read; unless given, all are.
             top: how many of each.
+            watch: only events with one of these entities.
         """
         calendar = self.dataset.calendar
         length = self._length(next)
@@ -181,6 +191,11 @@ class Asker:
         if not known.size:
             raise InputError(f"nothing is known before {calendar.format(time)}", hint="choose a later day")
         asked, units = known.seen(), length / calendar.ticks_per_unit
+        if watch is not None:
+            some = np.array([self.dataset.entities.id(name) for name in watch], np.int64)
+            asked = asked[np.isin(asked.subject, some) | np.isin(asked.object, some)]
+            if not len(asked):
+                raise InputError("nothing ever happened with an entity of the watch list: there is nothing to look at")
         reasons = known.reasons(asked)
         expected = self.predictor.expected(known, asked, units)
         usual = reasons.counts[:, 0, -1] * units  # its own events per unit of time, so far

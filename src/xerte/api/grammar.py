@@ -1,43 +1,95 @@
-"""What a word of a question stands for: `?` asks, `*` is any, "A | B" one of these, "Make*" all that match."""
+"""What a word of a question stands for.
 
+`?` asks, `*` is any, "A | B" one of these, "Make*" all that match, "@conflict" a group of names from a file.
+"""
+
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from xerte.data.lines import read_rows
 from xerte.data.vocabulary import Vocabulary
 from xerte.data.words import counted
-from xerte.errors import InputError
+from xerte.errors import InputError, UnknownNameError
 from xerte.rates.counts import Known, Triples
 
 Int = npt.NDArray[np.int64]
 
-ASKS, ANY = "?", "*"
+ASKS, ANY, GROUP = "?", "*", "@"
+Groups = Mapping[str, Sequence[str]]
 MOST = 200_000
 """So many events are looked at for one answer; beyond, only those that happened before."""
 
 
-def chosen(text: str, names: Vocabulary) -> Int | None:
+def chosen(text: str, names: Vocabulary, groups: Groups | None = None, new: list[str] | None = None) -> Int | None:
     """The ids that a word stands for; None for all.
+
+    Args:
+        text: a word of a question.
+        names: entities or relations.
+        groups: what "@group" stands for.
+        new: where given, a name that is like no other is taken for one that is to come: it gets the next id, and is
+            added here.
 
     Raises:
         UnknownNameError: a name is not known; the closest ones are suggested.
-        InputError: nothing matches a pattern.
+        InputError: nothing matches a pattern, or a group is not known or empty.
     """
     if text in (ASKS, ANY):
         return None
     if text in names:
         return np.array([names.id(text)])
     if " | " in text:
-        parts = [chosen(part.strip(), names) for part in text.split(" | ")]
+        parts = [chosen(part.strip(), names, groups, new) for part in text.split(" | ")]
         return np.unique(np.concatenate([part for part in parts if part is not None]))
+    if text.startswith(GROUP):
+        return np.unique(np.concatenate([_member(one, names) for one in _members(text[1:], names, groups)]))
     if ANY in text:
         pattern = text.casefold().replace("[", "[[]").replace("?", "[?]")
         found = [id for id, name in enumerate(names) if fnmatchcase(name.casefold(), pattern)]
         if not found:
             raise InputError(f"no {names.kind} is like {text}")
         return np.array(found)
-    return np.array([names.id(text)])
+    try:
+        return np.array([names.id(text)])
+    except UnknownNameError as error:
+        if new is None or error.close or not text.strip():
+            raise
+        new.append(text)
+        return np.array([len(names)])
+
+
+def _members(name: str, names: Vocabulary, groups: Groups | None) -> list[str]:
+    known = groups or {}
+    if name not in known:
+        there = ", ".join(sorted(known)[:8])
+        raise InputError(f"there is no group {name!r}", hint=f"known are {there}" if there else "name a file of groups")
+    members = [one for one in known[name] if one in names or ANY in one]
+    if not members:
+        raise InputError(f"the group {name!r} holds no {names.kind} of this dataset")
+    return members
+
+
+def _member(name: str, names: Vocabulary) -> Int:
+    found = chosen(name, names)
+    return np.arange(len(names)) if found is None else found
+
+
+def read_groups(path: Path) -> Groups:
+    """Groups of names: a table with columns group and name, a row for each member; a name may hold stars.
+
+    Raises:
+        InputError: it cannot be read, or holds nothing.
+    """
+    groups: dict[str, list[str]] = {}
+    for _, row in read_rows(path, ("group", "name"), ()):
+        groups.setdefault(row["group"], []).append(row["name"])
+    if not groups:
+        raise InputError(f"{path} holds no groups: give columns group and name, and at least one row")
+    return groups
 
 
 def events(slots: list[Int | None], known: Known, asks: list[bool]) -> tuple[Triples, list[str]]:

@@ -17,6 +17,7 @@ from xerte.api.explainer import Explainer
 from xerte.api.forecast import UNKNOWN, Asked, Forecast, Question, Time, refuse_bad_coverage, refuse_bad_top
 from xerte.api.likely import Likely
 from xerte.api.notes import Notes
+from xerte.api.reliability import MOST, reliability_of
 from xerte.api.replies import Reply, Scan
 from xerte.api.traces import trace_of
 from xerte.api.whatif import FactInNames, Supposed, what_if
@@ -26,11 +27,12 @@ from xerte.evaluation.calibration import Calibration
 from xerte.evaluation.evaluate import evaluate as judge
 from xerte.evaluation.metrics import Evaluation
 from xerte.evaluation.proper import Level
+from xerte.evaluation.scoring import Reliability
 from xerte.experiment.calibrated import calibration_of
 from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.growing import grown
 from xerte.experiment.horizon import many_steps as far_ahead
-from xerte.experiment.kept import standing
+from xerte.experiment.kept import FLOOR, standing
 from xerte.experiment.online import Online, evaluate_online
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
@@ -256,6 +258,7 @@ class Model:
         how_often: str | int | None = None,
         as_of: Time | None = None,
         top: int = 10,
+        groups: Mapping[str, Sequence[str]] | None = None,
     ) -> Reply:
         """How likely events are, when they come, how often; from rates of past events, calibrated on valid.
 
@@ -269,19 +272,22 @@ class Model:
             how_often: how often is it to be expected within so long.
             as_of: only facts before it are read; unless given, all, or with `at` those before that time.
             top: how many answers to give.
+            groups: names by the name of their group: "@conflict" is any of them.
 
         Raises:
-            UnknownNameError: a name is not in the dataset; the closest ones are suggested.
+            UnknownNameError: a name is not in the dataset, but is like some that are; these are suggested.
             InputError: not exactly one kind is asked about, or an interval is none.
         """
         self.refresh()
         kind: dict[str, Any] = {"at": at, "within": within, "when": when, "how_often": how_often}
-        return self._asker.ask(subject, relation, object, **kind, as_of=as_of, top=top)
+        return self._asker.ask(subject, relation, object, **kind, as_of=as_of, top=top, groups=groups)
 
-    def scan(self, next: str | int = 1, as_of: Time | None = None, top: int = 20) -> Scan:
-        """The likeliest next events of all that ever happened, and those farthest above their usual rate."""
+    def scan(
+        self, next: str | int = 1, as_of: Time | None = None, top: int = 20, watch: Iterable[str] | None = None
+    ) -> Scan:
+        """The likeliest next events of all that ever happened (to those watched), and those far above their rate."""
         self.refresh()
-        return self._asker.scan(next, as_of, top)
+        return self._asker.scan(next, as_of, top, watch)
 
     def reliability(self) -> tuple[Level, ...]:
         """How often what `ask` called likely happened, on the validation facts; least likely first."""
@@ -321,6 +327,21 @@ class Model:
             times: ask only about so many first times of test, and choose the learning rate on as many of valid.
         """
         return evaluate_online(self.forecaster, self.metadata, self.dataset, self.history, times)
+
+    def evaluate_probabilities(
+        self, split: Split | str = Split.TEST, progress: ProgressCallback | None = None, most: int | None = MOST
+    ) -> Reliability:
+        """Whether probabilities mean what they say: calibration error, proper scores, and skill over simpler ones.
+
+        Args:
+            split: whose facts are asked about.
+            progress: called with (answered, all).
+            most: so many of the latest questions are asked; None: all.
+        """
+        if split not in list(Split):
+            raise InputError(f"there is no split {split}: choose {', '.join(Split)}")
+        simple = self if self.name == FLOOR else Model.load(FLOOR, self.dataset, str(self.device))
+        return reliability_of(self, simple, Split(split), progress, most)
 
     @property
     def warnings(self) -> tuple[str, ...]:

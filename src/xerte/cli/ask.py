@@ -34,12 +34,15 @@ def ask(
     how_often: Annotated[str | None, typer.Option(help="How often does it happen within this long?")] = None,
     as_of: AsOf = None,
     model: Listening = None,
+    groups: Annotated[
+        Path | None, typer.Option(help="Groups of names, columns group and name: @conflict is any of its group.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Says how likely events are: SUBJECT RELATION OBJECT, with ? for what is asked and * for any.
 
-    "A | B" is one of these; a name with stars in it is all that match.
+    "A | B" is one of these; a name with stars in it is all that match; @group is a group from a file.
 
     \b
     xerte ask world Wenoravrin condemns Druerugard --within 30d
@@ -47,13 +50,15 @@ def ask(
     xerte ask world Wenoravrin condemns Druerugard --when
     xerte ask world Wenoravrin "*" Druerugard --how-often 30d --json
     """
+    from xerte.api.grammar import read_groups
     from xerte.api.service import Service
 
+    sets = None if groups is None else read_groups(groups)
     kind = {"at": at, "within": within, "when": when, "how_often": how_often}
     with progress("listening to the model", "times") as report:
         asker = Service().asker(dataset, model, report)
         subject, relation, object = in_full(asker.dataset, subject, relation, object)
-        reply = asker.ask(subject, relation, object, **kind, as_of=as_of, top=top)  # type: ignore[arg-type]
+        reply = asker.ask(subject, relation, object, **kind, as_of=as_of, top=top, groups=sets)  # type: ignore[arg-type]
     if as_json:
         print_json(reply.to_json())
     else:
@@ -65,6 +70,9 @@ def scan(
     next: Annotated[str | None, typer.Option(help="How far ahead: 1d, 2w (default: one unit of time).")] = None,
     as_of: AsOf = None,
     model: Listening = None,
+    watch: Annotated[
+        Path | None, typer.Option(help="Only events with these entities: a file, one name per line.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many events to list.")] = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -74,10 +82,12 @@ def scan(
     xerte scan world
     xerte scan icews14 --next 7d --as-of 2014-12-01 --json
     """
+    from xerte.api.questions import read_names
     from xerte.api.service import Service
 
     with progress("listening to the model", "times") as report:
-        found = Service().asker(dataset, model, report).scan(next or 1, as_of, top)
+        names = None if watch is None else read_names(watch)
+        found = Service().asker(dataset, model, report).scan(next or 1, as_of, top, names)
     if as_json:
         print_json(found.to_json())
         return

@@ -19,6 +19,7 @@ from xerte.types import Precision, Split
 if TYPE_CHECKING:
     from xerte.api import Model
     from xerte.evaluation.metrics import Evaluation
+    from xerte.evaluation.scoring import Reliability
 
 COLUMNS = ("MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "questions")
 
@@ -58,6 +59,10 @@ def evaluate(
         int | None, typer.Option(min=1, help="With --online: only so many first times of test (default: all).")
     ] = None,
     cluster: ClusterAddress = None,
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="Also say whether probabilities mean what they say.")
+    ] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the reliability diagram into this SVG file.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -72,6 +77,7 @@ def evaluate(
     xerte evaluate icews14 --split valid --json
     xerte evaluate yago --trace results/yago-recurrence.json
     xerte evaluate world --many-steps
+    xerte evaluate world --calibration --plot reliability.svg
     xerte evaluate mine --online
     xerte evaluate icews14 --cluster auto
     """
@@ -81,8 +87,9 @@ def evaluate(
         raise InputError("--online goes through test one time after the other, in float32: leave the other options out")
     if times is not None and not online:
         raise InputError("--times belongs to --online")
-    if trace is not None:
-        refuse_to_overwrite(trace, [], force)
+    for file in (trace, plot):
+        if file is not None:
+            refuse_to_overwrite(file, [], force)
     chosen, choice = open_model(dataset, model, device)
     kept = None
     if online:
@@ -98,6 +105,7 @@ def evaluate(
 
                 evaluation = evaluate_on(cluster, chosen, split, report, precision, many_steps)
     groups = _grouped(chosen, evaluation, by)
+    reliable = _reliability(chosen, split, plot) if calibration or plot is not None else None
     if trace is not None:
         made = chosen.trace(evaluation, command_of(chosen, evaluation, kept is not None, times))
         (made if kept is None else replace(made, details={**made.details, "online": kept.to_json()})).write(trace)
@@ -105,6 +113,7 @@ def evaluate(
     for warning in chosen.warnings:
         typer.echo(one_line(f"note: {warning}"), err=True)
     if as_json:
+        body |= {} if reliable is None else {"calibration": reliable.to_json()}
         body |= {"warnings": chosen.warnings} | ({"by": {by.value: groups}} if by else {})
         print_json(schemas.Evaluation.model_validate(body))
         return
@@ -125,6 +134,8 @@ def evaluate(
             f"time-aware MRR without learning on: {fixed:.2f}, with it {now:.2f} ({kept.gain:+.2f}); learned {how}; "
             f"{counted(kept.times, 'time')} of test, {kept.seconds:.2g} s of learning for each"
         )
+    if reliable is not None:
+        _print_reliability(reliable)
     print_note(choice)
     if by:
         print_table(f"by {by.value}, time-aware", (by.value, *COLUMNS), [(n, *_cells(m)) for n, m in groups.items()])
@@ -143,6 +154,30 @@ def command_of(model: "Model", evaluation: "Evaluation", online: bool = False, t
     if evaluation.precision is not Precision.FLOAT32:
         words += ["--precision", evaluation.precision.value]
     return shlex.join(words)
+
+
+def _reliability(model: "Model", split: Split, plot: Path | None) -> "Reliability":
+    from xerte.api.plots import reliability_plot
+    from xerte.files import write_text
+
+    with progress("calibration", "questions") as report:
+        found = model.evaluate_probabilities(split, report)
+    if plot is not None:
+        title = f"{model.name} on {model.dataset.name}, {split.value}: first answers"
+        write_text(plot, reliability_plot(found.levels, title))
+    return found
+
+
+def _print_reliability(found: "Reliability") -> None:
+    check, scores, base, simple = found.check, found.scores, found.over_climatology, found.over_recurrence
+    print_text(
+        f"first answers: calibration error {check.ece:.4f} (of chance {check.ece_of_chance:.4f}); "
+        f"90 % sets hold {100 * check.coverage:.1f} % and have {check.size:,.1f} entities"
+    )
+    print_text(
+        f"Brier score {scores.brier:.4f}, skill over climatology {base['brier']:.3f}, over recurrence "
+        f"{simple['brier']:.3f}; log score {scores.log:.4f}, skill {base['log']:.3f} and {simple['log']:.3f}"
+    )
 
 
 def _grouped(model: "Model", evaluation: "Evaluation", by: By | None) -> dict[str, dict[str, Any]]:

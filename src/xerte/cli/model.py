@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from xerte.experiment.shelf import TrainedModel
@@ -138,3 +138,47 @@ def _what(one: "TrainedModel") -> str:
     stopped = one.unfinished
     far = f", {stopped['epochs']} of {stopped['of']} epochs" if stopped else ""
     return f"{one.kept or one.model}{far}"
+
+
+Name = Annotated[str, typer.Argument(metavar="MODEL", help="A model's name or folder.")]
+Data = Annotated[str | None, typer.Argument(metavar="[DATA]", help="A dataset (default: the one it was trained on).")]
+
+
+@model.command()
+def card(name: Name, dataset: Data = None, as_json: AsJson = False) -> None:
+    """Prints what a model was trained on, its scores, calibration and limits, and what has changed since.
+
+    \b
+    xerte model card icews14-best
+    xerte model card recurrence world
+    """
+    from xerte.api.card import card as collect
+    from xerte.api.card import lines
+    from xerte.api.model import Model
+
+    with progress("what came since", "questions") as report:
+        found = collect(Model.load(name, dataset), report)
+    if as_json:
+        print_json(found.to_json())
+        return
+    for line in lines(found):
+        print_text(line)
+
+
+@model.command()
+def calibrate(name: Name, dataset: Data = None, as_json: AsJson = False) -> None:
+    """Calibrates a saved model anew on the latest validation facts, and keeps that in its folder.
+
+    \b
+    xerte model calibrate runs/mine-auto
+    """
+    from xerte.api.card import calibrate_saved, lines
+    from xerte.api.model import Model
+
+    with progress("calibration", "questions") as report:
+        found = calibrate_saved(Model.load(name, dataset), report)
+    if as_json:
+        print_json(found.to_json())
+        return
+    for line in lines(found):
+        print_text(line)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
 from xerte.evaluation.calibration import common_features, mass_features
 from xerte.evaluation.filters import Filters
 from xerte.evaluation.protocol import both_directions
@@ -39,7 +40,12 @@ class Questions:
     @staticmethod
     def of(dataset: Dataset, split: Split, most: int | None = None) -> "Questions":
         """Both directions of a split's facts; where there are more than `most`, the latest."""
-        asked, answer = both_directions(dataset.split(split))
+        return Questions.about(dataset.split(split), most)
+
+    @staticmethod
+    def about(facts: Facts, most: int | None = None) -> "Questions":
+        """Both directions of facts; where there are more than `most`, the latest."""
+        asked, answer = both_directions(facts)
         rows = torch.unique(torch.stack([asked.time, asked.subject, asked.relation, answer], 1), dim=0)
         rows, count = torch.unique_consecutive(rows[:, :3], dim=0, return_counts=True)
         first = 0 if most is None else max(0, len(rows) - most)

@@ -18,7 +18,7 @@ from xerte.forecaster import Forecaster
 from xerte.graph.index import TemporalIndex
 from xerte.home import home_folder
 from xerte.storage import atomic_write
-from xerte.training.checkpoint import STATE, read_metadata
+from xerte.training.checkpoint import STATE, read_metadata, sealed
 from xerte.types import ProgressCallback
 
 KEY = "calibration"
@@ -70,5 +70,4 @@ def calibrated(
 
 def keep(folder: Path, calibration: Calibration) -> None:
     """Writes it into the metadata of a saved model; the weights stay as they are."""
-    body = read_metadata(folder) | {KEY: calibration.to_json()}
-    atomic_write(folder / STATE, json.dumps(body, indent=1, ensure_ascii=False).encode())
+    atomic_write(folder / STATE, sealed(read_metadata(folder) | {KEY: calibration.to_json()}))

@@ -109,7 +109,8 @@ class Blended:
         found = self.base.cumulative(rate)
         if horizon <= 0 or not len(asked):
             return found
-        rows = np.argsort(-found, kind="stable")[:_MOST]
+        new = np.maximum(asked.subject, asked.object) >= known.counts.num_entities  # the model does not know it
+        rows = np.argsort(np.where(new, 0, -found), kind="stable")[: min(_MOST, int((~new).sum()))]
         some = asked[rows]
         phi = features(self.base, known, some, self.ranking.shares(some, known.as_of))(horizon)
         found[rows] = -np.log1p(-chance(phi, self.weight).clip(max=1 - 1e-12))

@@ -36,7 +36,10 @@ _MEAN_LIFE = HALF_LIVES[2] / np.log(2)
 
 @dataclass(frozen=True)
 class Triples:
-    """Events to ask about: subject, relation (not a direction), object; int64 [n] each."""
+    """Events to ask about: subject, relation (not a direction), object; int64 [n] each.
+
+    |E| is an entity that is yet to come.
+    """
 
     subject: Int
     relation: Int
@@ -123,12 +126,12 @@ class Counts:
         return times, number
 
     def _event(self, asked: Triples) -> Int:
-        return (asked.subject * self.num_relations + asked.relation) * self.num_entities + asked.object
+        return (asked.subject * self.num_relations + asked.relation) * (self.num_entities + 1) + asked.object
 
     def _pair(self, asked: Triples) -> Int:
         """Of two entities, whoever acts."""
         least, most = np.minimum(asked.subject, asked.object), np.maximum(asked.subject, asked.object)
-        return least * self.num_entities + most
+        return least * (self.num_entities + 1) + most
 
     def find_event(self, asked: Triples) -> Int:
         """The group of every event in `by_event`."""
@@ -213,6 +216,9 @@ class Known:
             counts.by_subject.find(asked.subject * R + asked.relation),
             counts.by_object.find(asked.object * R + asked.relation),
         )
+        # Of a name that is yet to come, what is usual is expected.
+        usual, new = relation / max(1, counts.num_entities), counts.num_entities
+        mine, theirs = np.where(asked.subject == new, usual, mine), np.where(asked.object == new, usual, theirs)
         habit = mine * theirs / np.maximum(relation, 1e-300)
         pair = pair.clip(min=0) * (relation / np.maximum(self._all, 1e-300))
         # What was to be expected all the time, and did not happen, speaks against itself.

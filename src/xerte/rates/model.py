@@ -91,6 +91,11 @@ class RateModel:
         """-log P(not once) = log(1 + σ Λ) / σ."""
         return np.log1p(self.spread * expected) / self.spread
 
+    def number(self, cumulative: Real) -> Real:
+        """Λ, how many events are to be expected, from -log P(not once)."""
+        number: Real = np.expm1((self.spread * cumulative).clip(max=50)) / self.spread
+        return number
+
     def reliability(self, probability: float) -> float | None:
         """How far off such a probability may be, as seen on valid; None where nothing was."""
         return error_at(self.levels, probability)

@@ -45,6 +45,9 @@ class Evaluation(Body):
     """What a reader of these numbers should know."""
     by: dict[str, dict[str, Metrics]] | None = None
     """The metrics of groups, where they were asked for."""
+    calibration: dict[str, Any] | None = None
+    """Whether probabilities mean what they say, where that was asked for: `check` (calibration error of first answers,
+    what 90 % sets hold), `levels`, proper `scores` of all candidates, and skill over climatology and recurrence."""
     online: dict[str, Any] | None = None
     """Of a model that learned on: what it `gain`ed over itself `fixed`, at which `lr`, and what that cost."""
 

@@ -1,0 +1,55 @@
+"""How good answers of likelihood are on the test split of a dataset, in one record."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xerte.api.ask import Asker
+from xerte.api.model import Model
+from xerte.api.service import Service
+from xerte.forecaster import Learner
+from xerte.rates.folds import time_errors
+from xerte.types import Split
+
+FORMAT = "xerte questions 1"
+FOLDER = Path("results/questions")
+HORIZONS = {"icews14": ("7d", "30d"), "icews0515": ("7d", "30d"), "yago": ("1y", "3y"), "world": ("7d", "30d")}
+"""Far ahead, by dataset; others are asked 7 and 30 units ahead."""
+_FOLDS, _QUESTIONS = 12, 4000
+
+
+def measure(name: str, model: str | None = None, questions: int = _QUESTIONS) -> dict[str, Any]:
+    """Everything about one dataset and one model; None: rates alone.
+
+    The form of all this was chosen on valid; test is looked at here only.
+    """
+    service = Service()
+    chosen = service.model(name, model or "recurrence")
+    asker = Asker(chosen.dataset, chosen if model else None)
+    span = chosen.dataset.calendar.ticks_per_unit
+    test = chosen.dataset.split(Split.TEST).time
+    days = max(1, (int(test[-1]) - int(test[0])) // span)
+    body: dict[str, Any] = {"format": FORMAT, "dataset": name, "model": model or "rates", "horizons": {}}
+    for horizon in HORIZONS.get(name, ("7", "30")):
+        found = asker.backtest(every=max(1, days // _FOLDS), horizon=horizon, questions=questions, workers=2)
+        kinds = {kind: asdict(one) for kind, one in found.judged.items()}
+        for one in kinds.values():
+            for part in ("levels", "folds", "relations", "strata"):
+                one.pop(part)
+        body["horizons"][horizon] = {"times": len(found.times), "questions": kinds}
+    longest = max(1, round(asker.rates.longest))
+    times = np.unique(test)[:: max(1, len(np.unique(test)) // _FOLDS)].astype(int).tolist()
+    errors = time_errors(asker.counts, asker.predictor, times, longest, questions // 4, 0)
+    if len(errors):
+        ours, usual = np.median(errors, 0)
+        body["time"] = {"events": len(errors), "median_error": float(ours), "of_mean_gap": float(usual)}
+    if chosen.calibration is not None:
+        rank = chosen.evaluate_probabilities(Split.TEST, most=None).to_json()
+        rank.pop("levels")
+        body["first_answers"] = rank
+        if isinstance(chosen.forecaster, Learner):
+            simple = Model.load("recurrence", chosen.dataset).evaluate_probabilities(Split.TEST, most=None)
+            body["recurrence_sets"] = asdict(simple.check)
+    return body
