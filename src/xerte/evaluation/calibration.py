@@ -146,6 +146,8 @@ class Calibration:
     def threshold(self, coverage: float) -> float:
         """What a candidate needs to be in a set that holds so large a share of true answers: split conformal.
 
+        Not exactly: the weights were fitted to the same questions.
+
         The k-th largest of n true answers' probabilities, k = ⌈coverage (n + 1)⌉; 0 where n is too small.
         """
         return float(self.held[self._place(coverage)]) if coverage * (self.questions + 1) <= self.questions else 0.0
