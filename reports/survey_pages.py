@@ -43,17 +43,17 @@ def simulated(root: Path) -> list[Block]:
 
 
 def standing(root: Path) -> list[Block]:
-    """What our models make of the paper's evidence, where a piece of it carried some of their score."""
+    """What our models make of the paper's evidence, those for which any piece of it carried some of the score."""
     rows, totals = [], []
     for path in sorted((root / "docs" / "survey").glob("standing-*.json")):
         body = json.loads(path.read_text("utf-8"))
         totals.append(f"`{body['model']}` on {body['dataset']}: {body['accuracy']:.1f} % of {3 * len(body['rounds'])}")
-        for one in body["rounds"]:
-            if any(piece["share"] for piece in one["evidence"]):
+        if any(piece["share"] for one in body["rounds"] for piece in one["evidence"]):
+            for one in body["rounds"]:
                 cells = [_piece(piece) for piece in one["evidence"]]
                 rows.append((body["model"], one["round"], one["answer_rank"], *cells))
     columns = ("model", "round", "rank of the answer", *_LETTERS)
-    return [Table(columns, rows, "lrrllll"), f"Questions solved, ties at random: {'; '.join(totals)}."]
+    return [Table(columns, sorted(rows), "lrrllll"), f"Questions solved, ties at random: {'; '.join(totals)}."]
 
 
 def _piece(one: dict[str, Any]) -> str:
