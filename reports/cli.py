@@ -304,8 +304,9 @@ def tables(
 
     What a record has is not trained again: remove the record first.
 
+    A clone is bare and named OWNER+REPOSITORY: `git clone --bare https://github.com/psf/requests clones/psf+requests`.
+
     \b
-    git clone --bare https://github.com/psf/requests clones/psf+requests
     python -m reports tables clones commits
     """
     from reports.real_tables import FORMAT, PRESETS, make, run

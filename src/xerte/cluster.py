@@ -28,8 +28,8 @@ class Cluster:
     """The workers at an address.
 
     Args:
-        address: of a running cluster ("host:port", "ray://host:port"); "auto" is the one this machine belongs to, or
-            else this machine's cores.
+        address: of a running cluster ("host:port", "ray://host:port"); "local" is this machine's cores, "auto" the
+            cluster this machine belongs to, or else its cores.
 
     Raises:
         InputError: Ray is not installed, or nothing answers at the address.
@@ -50,7 +50,7 @@ class Cluster:
             except ConnectionError:
                 if address != AUTO:
                     raise
-                self._ray.init(address="local", include_dashboard=False, **options)
+                self._ray.init(address="local", **options)
         except (
             ConnectionError,
             RuntimeError,

@@ -105,7 +105,10 @@ def test_rankings_stand_side_by_side() -> None:
     assert result.truth == ("Druerugard",)
     for number, name in enumerate(result.models):
         alone = api.Model.load(name, "world").forecast("Wenoravrin", "condemns", "2022-10-20", top=400)
-        assert result.forecasts[number].answers == alone.answers[:3]
+        beside = result.forecasts[number].answers
+        assert [(one.entity, one.score) for one in beside] == [(one.entity, one.score) for one in alone.answers[:3]]
+        probabilities = [one.probability for one in alone.answers[:3]]
+        assert [one.probability for one in beside] == pytest.approx(probabilities, rel=1e-5)
         ranks = {answer.entity: rank for rank, answer in enumerate(alone.answers, 1)}
         assert {entity: places[number].rank for entity, places in result.places.items()} == {
             entity: ranks.get(entity) for entity in result.places

@@ -170,7 +170,7 @@ def test_json_has_exactly_the_promised_shape(model: Model) -> None:
     promised = ["query", "answers", "answer", "score", "notes", "evidence", "paths", "graph"]
     assert list(body) == [*promised, "rank", "rest", "parts", "reasons", "verdict"]
     assert list(body["reasons"][0]) == ["share", "sentence", "part", "times"]
-    assert list(body["evidence"][0]) == ["subject", "relation", "object", "time", "share", "sentence"]
+    assert list(body["evidence"][0]) == ["subject", "relation", "object", "time", "share", "sentence", "source"]
     assert list(body["paths"][0]) == ["share", "sentence", "facts", "part"]
     assert list(body["graph"]) == ["nodes", "edges"]
     assert list(body["graph"]["nodes"][0]) == ["id", "entity", "time", "step", "attention", "kept"]
@@ -269,7 +269,7 @@ def test_what_a_reader_should_know_goes_with_the_explanation(model: Model) -> No
 def test_evidence_as_a_table(model: Model) -> None:
     told = model.forecast(*ASKED).explain()
     table = told.to_dataframe()
-    assert list(table.columns) == ["subject", "relation", "object", "time", "share", "sentence"]
+    assert list(table.columns) == ["subject", "relation", "object", "time", "share", "sentence", "source"]
     assert table.to_dict("records") == told.to_json()["evidence"]
     assert len(table) == len(told.evidence) > 1
 

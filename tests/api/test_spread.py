@@ -23,7 +23,7 @@ psutil = pytest.importorskip("psutil", reason="workers are found with psutil")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     try:
-        made = Cluster("auto")
+        made = Cluster("local")  # workers that are ours to kill
     except InputError as error:
         if "timed out during startup" in str(error):
             pytest.skip("Ray did not start within its 30 s: this machine is too busy")

@@ -345,5 +345,5 @@ def test_print_leaves_out_what_cannot_be_clicked_on_paper(visit: Visit) -> None:
     answers(page)
     page.emulate_media(media="print")
     assert not page.get_by_role("navigation").is_visible()
-    assert not page.locator(".question").is_visible()
+    assert not page.locator("form.question").is_visible()
     assert page.locator(".verdict").is_visible()

@@ -269,7 +269,10 @@ def test_forecast_among_some_candidates_only(mine: str, tmp_path: Path) -> None:
 def test_forecast_says_what_one_should_know(mine: str) -> None:
     early = ok_json("forecast", mine, "Ann", "visits", "2024-01-01")
     assert early["answers"] == []
-    assert early["notes"] == ["no prior facts: nothing is known of Ann before 2024-01-01"]
+    assert early["notes"] == [
+        "no prior facts: nothing is known of Ann before 2024-01-01",
+        "hindsight: recurrence learned from what happened up to 2024-01-09",
+    ]
     assert "note: no prior facts" in ok("forecast", mine, "Ann", "visits", "2024-01-01")
     late = ok_json("forecast", mine, "Zoë Ångström", "visits", "2024-01-31")
     assert late["notes"] == [

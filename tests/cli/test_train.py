@@ -32,6 +32,7 @@ TINY = [
 ]  # fmt: skip
 
 
+HINDSIGHT = "hindsight: xerte learned from what happened up to 57"
 NEW = ["Dan is in no training fact", "sues is in no training fact"]
 
 
@@ -224,7 +225,7 @@ def test_evaluate_and_forecast_take_the_folder(mine: str, trained: Path) -> None
         (("Dan", "visits", "60"), ["Dan is in no training fact"], True),
         (("Ann", "sues", "60"), ["sues is in no training fact"], True),
         (("?", "sues", "60", "Ben"), ["sues is in no training fact"], True),
-        (("Ann", "visits", "1"), ["no prior facts: nothing is known of Ann before 1"], None),
+        (("Ann", "visits", "1"), ["no prior facts: nothing is known of Ann before 1", HINDSIGHT], None),
         (("Dan", "sues", "58"), ["no prior facts: nothing is known of Dan before 58", *NEW], None),
         (("Ann", "visits", "100"), ["the history ends at 60, 40 steps before the question"], True),
     ],

@@ -78,7 +78,7 @@ def version_1(folder: Path, dataset: Dataset) -> None:
         "ticks_per_unit": 1,
     }
     metadata["data"] = data_fingerprint(dataset)
-    (folder / STATE).write_text(json.dumps(metadata))
+    (folder / STATE).write_text(json.dumps(metadata | {"format": "xerte state 2"}))
 
 
 @pytest.mark.parametrize("name", ["xerte", "distmult"])

@@ -28,7 +28,7 @@ from xerte.experiment.train import Trained, train
 from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
-from xerte.training.checkpoint import STATE, read_metadata
+from xerte.training.checkpoint import STATE, read_metadata, sealed
 from xerte.training.loop import Trainer
 from xerte.training.progress import Epoch, Progress
 from xerte.training.settings import TrainingSettings
@@ -321,7 +321,7 @@ def test_a_setting_younger_than_the_training_had_its_default(world: Dataset, tmp
     for table, young in (("settings", ("related", "time_factor")), ("training", ("patience",))):
         for name in young:
             del facts[table][name]
-    state.write_text(json.dumps(facts))
+    state.write_bytes(sealed(facts))
     with pytest.raises(CheckpointError, match=r"settings\.related is \[\] there, \[\[") as told:
         run(world, tmp_path, epochs=1, related=1)
     assert len(str(told.value)) < 200 + len(str(tmp_path))
@@ -359,7 +359,7 @@ def test_a_folder_that_cannot_be_is_refused_before_training(world: Dataset, tmp_
 
 
 def test_training_that_goes_astray_says_so(world: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"astray in epoch 1, .* lower `lr`, which is 1e\+30"):
+    with pytest.raises(InputError, match=r"diverged in epoch 1, .* lower `lr`, which is 1e\+30"):
         run(world, tmp_path, lr=1e30)
     assert not (tmp_path / "checkpoint").exists()  # nothing worth keeping
 
@@ -392,7 +392,7 @@ def test_a_checkpoint_that_contradicts_itself_is_refused(world: Dataset, tmp_pat
     ]  # fmt: skip
     for place in places:
         changed = facts["place"] | place if isinstance(place, dict) else place
-        state.write_text(json.dumps(facts | {"place": changed}))
+        state.write_bytes(sealed(facts | {"place": changed}))
         if place in ({"step": "2"}, {"steps": 2}):  # understood as 2; unknown and ignored
             continue
         with pytest.raises(CheckpointError, match="cannot be resumed: remove the folder to train anew"):

@@ -16,8 +16,8 @@ from xerte.types import FilterType, ProgressCallback, Split
 
 SLICE = 250
 """How many facts, the first of the test split, a packed model is judged on again and again: two questions each."""
-_OF_THE_FOLDER = ("format", "files", "packed")
-"""What a folder says of itself, not of the run that made it."""
+_OF_A_RUN = ("model", "settings", "training", "seed", "lineage", "epochs")
+"""What tells one run from another."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def first_of_test(dataset: Dataset, facts: int) -> Dataset:
 
 
 def _traced(file: Path, facts: Mapping[str, Any], split: Split) -> tuple[dict[str, float], str]:
-    """What a run's trace says of the weights as trained, and where; epochs and losses tell one run from another."""
+    """What a run's trace says of the weights as trained, and where."""
     trace = Trace.read(file)
-    if any(trace.settings.get(fact) != value for fact, value in facts.items() if fact not in _OF_THE_FOLDER):
+    if any(trace.settings.get(name) != facts.get(name) for name in _OF_A_RUN):
         raise InputError(f"{file} is the trace of another run than the model's")
     if trace.split != split.value:
         raise InputError(f"{file} is about {trace.split}, not {split.value}: name that split")

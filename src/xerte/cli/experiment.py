@@ -186,8 +186,9 @@ def _print_epoch(epoch: "Epoch") -> None:
 
 def _stop_unless_finished(done: int, total: int, limit: str | None) -> None:
     if done < total:
+        after = f"{limit} s" if str(limit).isdigit() else limit
         typer.echo(
-            f"xerte: stopped after {limit} with {done} of {total} runs finished; the same command goes on", err=True
+            f"xerte: stopped after {after} with {done} of {total} runs finished; the same command goes on", err=True
         )
         raise typer.Exit(STOPPED)
 

@@ -76,7 +76,7 @@ def train(
     xerte train icews14 --model tntcomplex
     xerte train mine --set epochs=8 --set steps=2 --out models/mine
     xerte evaluate mine --model models/mine
-    nice xerte train mine --continue &
+    xerte train mine --continue
     """
     from xerte import api
     from xerte.api import schemas

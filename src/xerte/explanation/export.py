@@ -44,7 +44,7 @@ def to_networkx(graph: Graph) -> "nx.MultiDiGraph[int]":
 
 
 def to_dataframe(evidence: Sequence[Fact]) -> "pd.DataFrame":
-    """One row per fact: subject, relation, object, time, share, sentence.
+    """One row per fact: subject, relation, object, time, share, sentence, source.
 
     Raises:
         InputError: pandas is not installed.
@@ -53,7 +53,8 @@ def to_dataframe(evidence: Sequence[Fact]) -> "pd.DataFrame":
         import pandas as pd
     except ImportError:
         raise InputError(f"pandas is not installed: {EXTRA}") from None
-    return pd.DataFrame([asdict(fact) for fact in evidence], columns=list(Fact.__dataclass_fields__))
+    rows = [asdict(fact) | {"source": dict(fact.source)} for fact in evidence]
+    return pd.DataFrame(rows, columns=list(Fact.__dataclass_fields__))
 
 
 _ILLEGAL = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
