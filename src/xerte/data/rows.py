@@ -1,4 +1,8 @@
-"""Rows of small tables one by one, each with the place where it stands: CSV, TSV, JSON lines, Parquet."""
+"""Rows of small tables one by one, each with the place where it stands: CSV, TSV, JSON lines, Parquet.
+
+A stream, unlike the import: a file that grows is followed from the row where one stopped, and no type is guessed from
+rows that are not there yet.
+"""
 
 import csv
 import gzip
