@@ -59,4 +59,6 @@ def test_a_part_that_one_name_holds_is_enough() -> None:
 def test_a_part_of_several_names_is_refused() -> None:
     refused = CliRunner().invoke(app, ["forecast", "world", "Brigade", "condemns", "2022-10-20"])
     assert refused.exit_code == 2
-    assert "Brigade" in refused.stderr
+    assert refused.stderr.startswith("xerte: ")
+    assert "names hold Brigade" in refused.stderr
+    assert "Old Anvil Brigade" in refused.stderr or "…" in refused.stderr

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.errors import XerteError, one_line
+from xerte.errors import InputError, XerteError, one_line
 
 if TYPE_CHECKING:
     from xerte.data.dataset import Dataset
@@ -88,8 +88,8 @@ DataName = Annotated[
 def in_full(dataset: "Dataset", subject: str, relation: str, *others: str) -> tuple[str, ...]:
     """The names that are meant: each itself where it is known, else the only name that holds all its words.
 
-    "Ashton" is Catherine Ashton where nobody else is called so; stderr says it. Anything else stays as it is, and
-    whoever looks it up suggests the closest names.
+    "Ashton" is Catherine Ashton where nobody else is called so; stderr says it. A part of several names is refused.
+    Anything else stays as it is, and whoever looks it up suggests the closest names.
     """
     entities = dataset.entities
     return _full(subject, entities), _full(relation, dataset.relations), *(_full(name, entities) for name in others)
@@ -99,6 +99,9 @@ def _full(name: str, names: "Vocabulary") -> str:
     if not name.strip() or any(mark in name for mark in "?*|") or names.find(name) is not None:
         return name
     found = names.search(name)
+    if len(found) > 1 and not names.close(name):
+        some = ", ".join(names[id] for id in found[:3])
+        raise InputError(f"{len(found)} names hold {name}", hint=f"{some}{' …' if len(found) > 3 else ''}: which one?")
     if len(found) != 1:
         return name
     full = names[found[0]]
