@@ -175,7 +175,8 @@ def choose(
         if not rest:
             return None
         cost = [_flaws(subject, answer, high, [*low, one]) for one in rest]
-        low.append(draw.choice([one for one, much in zip(rest, cost, strict=True) if much == min(cost)]))
+        cheapest = min(cost)
+        low.append(draw.choice([one for one, much in zip(rest, cost, strict=True) if much == cheapest]))
     return _flaws(subject, answer, high, low), [*high, *(piece.model_copy(update={"high": False}) for piece in low)]
 
 
