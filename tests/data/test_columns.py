@@ -53,6 +53,7 @@ def test_values_that_say_nothing(tmp_path: Path) -> None:
         ("{cpu}", "no column 'cpu': did you mean cup"),
         ("{9}", "no column 9: its columns are 1 to 7"),
         ("=", "a fixed text follows"),
+        ("=<what is done>", "stands for a text of yours: write what is done, like =beats"),
         ("9" * 5000, "no column 9999"),
     ],
 )

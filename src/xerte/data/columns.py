@@ -72,9 +72,12 @@ def resolve(asked: Column, columns: Sequence[str], path: Path, positions: bool =
     """
     if isinstance(asked, str) and asked not in columns:
         if asked.startswith("="):
-            if not asked[1:].strip():
+            text = asked[1:].strip()
+            if not text:
                 raise InputError("a fixed text follows the =, like =beats")
-            return Expression((asked[1:].strip(),), asked)
+            if text.startswith("<") and text.endswith(">"):  # as the preview prints it
+                raise InputError(f"{asked} stands for a text of yours: write what is done, like =beats")
+            return Expression((text,), asked)
         if _BRACED.search(asked):
             return _template(asked, columns, path, positions)
     place = _place(asked, columns, path, positions)

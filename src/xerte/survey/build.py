@@ -27,6 +27,9 @@ MARGIN = 5.0
 EFFORT = 25
 """So many questions are tried for every round before the best of what was found is taken."""
 
+POOL = 2000
+"""So many pieces of evidence are looked at for a round."""
+
 
 class Flaws(NamedTuple):
     """What lets a reader tell high from low without weighing the evidence: how many of the four pieces, worst first.
@@ -126,6 +129,9 @@ def _round(
         return None
     explanation = forecast.explain(answer, most=None, templates=templates)
     pool = [*pieces(explanation), *_unused(model.dataset, explanation, teller)]
+    if len(pool) > POOL:  # a model of many parts names thousands of chains; the heaviest, and any of the others
+        pool.sort(key=lambda piece: -(piece.share or 0.0))
+        pool = pool[: POOL // 2] + draw.sample(pool[POOL // 2 :], POOL // 2)
     made = choose(question.known, answer, pool, _carried_by(explanation), draw)
     if made is None:
         return None
