@@ -27,8 +27,8 @@ MARGIN = 5.0
 EFFORT = 25
 """So many questions are tried for every round before the best of what was found is taken."""
 
-POOL = 2000
-"""So many pieces of evidence are looked at for a round."""
+CHAINS = 2000
+"""So many chains are looked at for a round, the heaviest: a model of many parts names tens of thousands."""
 
 
 class Flaws(NamedTuple):
@@ -127,11 +127,8 @@ def _round(
     forecast = model.forecast(question.subject, question.relation, question.time)
     if all(one.entity != answer for one in forecast.answers):
         return None
-    explanation = forecast.explain(answer, most=None, templates=templates)
+    explanation = forecast.explain(answer, most=CHAINS, templates=templates)
     pool = [*pieces(explanation), *_unused(model.dataset, explanation, teller)]
-    if len(pool) > POOL:  # a model of many parts names thousands of chains; the heaviest, and any of the others
-        pool.sort(key=lambda piece: -(piece.share or 0.0))
-        pool = pool[: POOL // 2] + draw.sample(pool[POOL // 2 :], POOL // 2)
     made = choose(question.known, answer, pool, _carried_by(explanation), draw)
     if made is None:
         return None
