@@ -61,6 +61,13 @@ export function makeStage(act: Actions, measure: Measure, wheel: boolean): Stage
   keys.setAttribute("aria-hidden", "true");
   const canvas = select<SVGSVGElement, unknown>(svg);
   const zoomer = zoom<SVGSVGElement, unknown>()
+    // what it would read by itself, a length in percent, has no value while the picture is hidden
+    .extent(function () {
+      return [
+        [0, 0],
+        [this.clientWidth, this.clientHeight],
+      ];
+    })
     .scaleExtent([0.1, 8])
     .filter((event: Event) => (event.type === "wheel" ? wheel || (event as WheelEvent).ctrlKey : true))
     .on("zoom", (event: { transform: { toString(): string } }) => {
