@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from xerte.api.svg import document, text
 from xerte.evaluation.proper import Level
 
 _STYLE = (
-    "text{font:12px Arimo,Arial,sans-serif;fill:#1b2027}.title{font-weight:bold;font-size:14px}.soft{fill:#545d69}"
-    ".axis{stroke:#9aa4b0}.ideal{stroke:#9aa4b0;stroke-dasharray:4 3}.line{fill:none;stroke:#1d7a86;stroke-width:2}"
-    ".dot{fill:#1d7a86}.whisker{stroke:#1d7a86;stroke-width:1.5}.right{text-anchor:end}.middle{text-anchor:middle}"
+    ".ideal{stroke:#9aa4b0;stroke-dasharray:4 3}.line{fill:none;stroke:#1d7a86;stroke-width:2}"
+    ".dot{fill:#1d7a86}.whisker{stroke:#1d7a86;stroke-width:1.5}"
 )
 _LEFT, _TOP, _SIZE, _BOTTOM = 54, 40, 260, 48
 COLOURS = ("#1d7a86", "#b4531a", "#6a4c93", "#4a6b1f")
@@ -25,7 +25,7 @@ def reliability_plot(levels: Sequence[Level], title: str) -> str:
     def y(value: float) -> float:
         return _TOP + _SIZE * (1 - min(value, top) / top)
 
-    parts = [_text(0, 18, title, "title"), *_axes(top, top)]
+    parts = [text(0, 18, title, "title"), *_axes(top, top)]
     parts.append(f'<line class="ideal" x1="{x(0):.1f}" y1="{y(0):.1f}" x2="{x(top):.1f}" y2="{y(top):.1f}"/>')
     for one in levels:
         error = 2 * (one.happened * (1 - one.happened) / max(1, one.count)) ** 0.5
@@ -35,23 +35,23 @@ def reliability_plot(levels: Sequence[Level], title: str) -> str:
         )
         tip = f"<title>said {100 * one.mean:.2f} %, came true {100 * one.happened:.2f} % of {one.count:,}</title>"
         parts.append(f'<circle class="dot" cx="{x(one.mean):.1f}" cy="{y(one.happened):.1f}" r="4">{tip}</circle>')
-    parts.append(_text(_LEFT + _SIZE / 2, _TOP + _SIZE + 38, "probability said", "middle soft"))
-    parts.append(_text(0, _TOP - 8, "share that came true", "soft"))
-    return _svg(_LEFT + _SIZE + 20, _TOP + _SIZE + _BOTTOM, title, parts)
+    parts.append(text(_LEFT + _SIZE / 2, _TOP + _SIZE + 38, "probability said", "middle soft"))
+    parts.append(text(0, _TOP - 8, "share that came true", "soft"))
+    return document(_LEFT + _SIZE + 20, _TOP + _SIZE + _BOTTOM, title, _STYLE, parts)
 
 
 def lines_plot(lines: Mapping[str, Sequence[tuple[str, float]]], title: str, width: int = 640) -> str:
     """Values over time, a line for each name."""
     values = [value for line in lines.values() for _, value in line] or [0.0]
     low, high = min(0.0, *values), max(0.05, *values)
-    parts = [_text(0, 18, title, "title")]
+    parts = [text(0, 18, title, "title")]
 
     def y(value: float) -> float:
         return _TOP + _SIZE * (high - value) / (high - low)
 
     for value in (low, 0.0, high) if low < 0 else (0.0, high / 2, high):
         parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_LEFT + width}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>')
-        parts.append(_text(_LEFT - 6, y(value) + 4, f"{value:.2f}", "right soft"))
+        parts.append(text(_LEFT - 6, y(value) + 4, f"{value:.2f}", "right soft"))
     for place, (name, line) in enumerate(lines.items()):
         step, colour = width / max(1, len(line) - 1), COLOURS[place % len(COLOURS)]
         points = [(_LEFT + at * step, y(value)) for at, (_, value) in enumerate(line)]
@@ -66,26 +66,14 @@ def lines_plot(lines: Mapping[str, Sequence[tuple[str, float]]], title: str, wid
     dates = next(iter(lines.values()), [])
     for at, anchor in ((0, ""), (len(dates) - 1, "right")):
         if dates:
-            parts.append(_text(_LEFT + (width if at else 0), _TOP + _SIZE + 22, dates[at][0], f"{anchor} soft"))
-    return _svg(_LEFT + width + 20, _TOP + _SIZE + _BOTTOM, title, parts)
+            parts.append(text(_LEFT + (width if at else 0), _TOP + _SIZE + 22, dates[at][0], f"{anchor} soft"))
+    return document(_LEFT + width + 20, _TOP + _SIZE + _BOTTOM, title, _STYLE, parts)
 
 
 def _axes(right: float, top: float) -> list[str]:
     parts = [f'<line class="axis" x1="{_LEFT}" x2="{_LEFT + _SIZE}" y1="{_TOP + _SIZE}" y2="{_TOP + _SIZE}"/>']
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_LEFT}" y1="{_TOP}" y2="{_TOP + _SIZE}"/>')
     for share in (0, 0.5, 1):
-        parts.append(_text(_LEFT + share * _SIZE, _TOP + _SIZE + 18, f"{100 * share * right:.3g} %", "middle soft"))
-        parts.append(_text(_LEFT - 6, _TOP + _SIZE * (1 - share) + 4, f"{100 * share * top:.3g} %", "right soft"))
+        parts.append(text(_LEFT + share * _SIZE, _TOP + _SIZE + 18, f"{100 * share * right:.3g} %", "middle soft"))
+        parts.append(text(_LEFT - 6, _TOP + _SIZE * (1 - share) + 4, f"{100 * share * top:.3g} %", "right soft"))
     return parts
-
-
-def _text(x: float, y: float, words: str, kind: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'
-
-
-def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
-    head = f'viewBox="-10 0 {width + 20:.0f} {height:.0f}" width="{width + 20:.0f}" height="{height:.0f}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {head} role="img" aria-label="{escape(title)}">'
-        f'<style>{_STYLE}</style><rect x="-10" width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
-    )
