@@ -99,18 +99,18 @@ serve-kill-test: $(VENV)/ready ## 200 random kills of a server that takes events
 	$(BIN)/python -m benchmarks.serve_kills --kills 200 --seed 0 --save results/serving/kills.json
 
 lock: $(VENV)/ready ## write lock.txt and docs/licences.md from what is installed
-	$(PIP) install --quiet -c constraints.txt -e '.[bench,excel,explain,postgres,serve,sign,tensorboard]'
+	$(PIP) install --quiet -c constraints.txt -e '.[bench,cluster,excel,explain,postgres,serve,sign,tensorboard]'
 	$(BIN)/python -m reports lock
 	$(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
-audit: $(VENV)/ready ## ask for known vulnerabilities of what is locked (needs the network); the reports are kept
+audit: $(VENV)/ready ## ask for known vulnerabilities of what is locked (needs the network) and record the answers
 	$(PIP) install --quiet pip-audit
-	mkdir -p results/audit
-	-$(BIN)/pip-audit -r lock.txt --no-deps --disable-pip --progress-spinner off -f json -o results/audit/pip.json
-	-$(NPM) audit --json > results/audit/npm.json
-	$(BIN)/python -m reports audit
+	mkdir -p build/audit
+	-$(BIN)/pip-audit -r lock.txt --no-deps --disable-pip --progress-spinner off -f json -o build/audit/pip.json
+	-$(NPM) audit --json > build/audit/npm.json
+	$(BIN)/python -m reports audit --reports build/audit
 
-audit-check: $(VENV)/ready ## read the reports of the last audit, offline; fails where they find anything
+audit-check: $(VENV)/ready ## read the record of the last audit, offline; fails where it finds anything
 	$(BIN)/python -m reports audit
 
 sbom: $(VENV)/ready ## list every part of the environment in build/sbom.json (CycloneDX)

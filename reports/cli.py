@@ -1,5 +1,6 @@
 """`python -m reports`: tables, figures and pages from a clone's experiments and traces."""
 
+import json
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -66,20 +67,30 @@ def lock() -> None:
 
 @app.command()
 def audit(
-    folder: Annotated[Path, typer.Option(help="Where the reports pip.json and npm.json lie.")] = ROOT / "results/audit",
+    reports: Annotated[
+        Path | None, typer.Option(help="A folder with new reports, pip.json and npm.json, to record first.")
+    ] = None,
+    file: Annotated[Path, typer.Option(help="The record.")] = ROOT / "results/audit/audit.json",
 ) -> None:
-    """Reads the reports that `make audit` left, offline; fails where they find a vulnerability or miss a package."""
-    from reports import supply
+    """Reads the record of the last audit, offline; exit code 1 where it holds a vulnerability or lacks a package.
 
-    if not (folder / "pip.json").is_file():
-        raise InputError(f"there is no report in {folder}: run `make audit` where the network can be reached")
-    problems = supply.vulnerabilities(
-        supply.read_lock(supply.LOCK.read_text("utf-8")), supply.read(folder / "pip.json")
-    )
-    problems += supply.npm_vulnerabilities(supply.read(folder / "npm.json"))
+    \b
+    python -m reports audit
+    python -m reports audit --reports build/audit
+    """
+    from reports import audit, supply
+
+    lock = supply.read_lock(supply.LOCK.read_text("utf-8"))
+    viewer = audit.read_viewer_lock((ROOT / "web" / "package-lock.json").read_text("utf-8"))
+    if reports is not None:
+        pip, npm = (json.loads((reports / name).read_text("utf-8")) for name in ("pip.json", "npm.json"))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_json(file, audit.record(lock, pip, viewer, npm))
+    record = read_json(file, audit.FORMAT, "the record of an audit", dict)
+    problems = audit.problems(record, lock, viewer)
     for problem in problems:
         print_text(problem)
-    print_text(f"{len(problems)} findings")
+    print_text(f"audited on {record['date']}: {len(problems)} findings")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -370,7 +381,6 @@ def agreement(
     """
     from reports.strata import agreement as agreeing
     from xerte import api
-    from xerte.errors import InputError
 
     if len(model) != 2:
         raise InputError(f"two models are compared, not {len(model)}: give --model twice")

@@ -1,7 +1,6 @@
-"""What the package is built on: a lock of every version, licences, known vulnerabilities, and a wheel made twice."""
+"""What the package is built on: a lock of every version, licences, and a wheel made twice."""
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -17,8 +16,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-LOCK, LICENCES, AUDITS = ROOT / "lock.txt", ROOT / "docs" / "licences.md", ROOT / "results" / "audit"
-EXTRAS = ("bench", "excel", "explain", "postgres", "serve", "sign", "tensorboard")
+LOCK, LICENCES = ROOT / "lock.txt", ROOT / "docs" / "licences.md"
+EXTRAS = ("bench", "cluster", "excel", "explain", "postgres", "serve", "sign", "tensorboard")
 """What users install; tools of development are not shipped."""
 PERMISSIVE = re.compile(r"MIT|BSD|Apache|ISC|PSF|Python Software Foundation|Zlib|HPND|MPL|Unlicense|LGPL|0BSD|CC0")
 _HEAD = (
@@ -84,25 +83,6 @@ def licences_page(names: Iterable[str]) -> str:
     )
 
 
-def vulnerabilities(lock: Mapping[str, str], report: Mapping[str, Any]) -> list[str]:
-    """What a report of pip-audit says against a lock, a line each: vulnerabilities, and what was not looked at."""
-    entries = {canonicalize_name(entry["name"]): entry for entry in report["dependencies"]}
-    problems = []
-    for name, version in lock.items():
-        entry = entries.get(canonicalize_name(name), {})
-        if entry.get("version") != version:
-            problems.append(f"{name} {version} was not audited: {entry.get('skip_reason', 'it is not in the report')}")
-        problems += [f"{name} {version}: {one['id']}, fixed in {one['fix_versions']}" for one in entry.get("vulns", ())]
-    return problems
-
-
-def npm_vulnerabilities(report: Mapping[str, Any]) -> list[str]:
-    """What a report of npm audit says, a line each."""
-    if "vulnerabilities" not in report:
-        return [f"npm audit gave no report: {str(report.get('message', ''))[:100]}"]
-    return [f"{name}: {one.get('severity')}, {one.get('range')}" for name, one in report["vulnerabilities"].items()]
-
-
 def same_twice() -> str:
     """The SHA-256 of the wheel; ValueError where a copy of the tree, with other times of its files, gives another."""
     found = set()
@@ -122,9 +102,3 @@ def same_twice() -> str:
     if len(found) > 1:
         raise ValueError("the wheel is not the same twice")
     return found.pop()
-
-
-def read(file: Path) -> dict[str, Any]:
-    """A report."""
-    body: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    return body

@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from reports import supply
+from reports import audit, supply
 
 LOCK = supply.read_lock(supply.LOCK.read_text("utf-8"))
 PROJECT = tomllib.loads((supply.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -35,24 +35,37 @@ def test_every_licence_lets_users_use_it() -> None:
     ("entry", "said"),
     [
         ({"name": "A.b", "version": "1", "vulns": []}, []),
-        ({"name": "a-b", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}, ["a-b 1: X-1"]),
-        ({"name": "a-b", "version": "2", "vulns": []}, ["a-b 1 was not audited"]),
-        ({"name": "a-b", "skip_reason": "not found"}, ["a-b 1 was not audited: not found"]),
-        ({"name": "other", "version": "1", "vulns": []}, ["a-b 1 was not audited: it is not in the report"]),
+        ({"name": "a-b", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}, ["a-b 1: X-1, fixed in"]),
+        ({"name": "a-b", "version": "2", "vulns": []}, ["1 of 1 Python packages were not audited"]),
+        ({"name": "a-b", "skip_reason": "not found"}, ["1 of 1 Python packages were not audited"]),
+        ({"name": "other", "version": "1", "vulns": []}, ["1 of 1 Python packages were not audited"]),
     ],
 )
 def test_what_an_audit_found_or_left_out_is_told(entry: dict[str, Any], said: list[str]) -> None:
-    found = supply.vulnerabilities({"a-b": "1"}, {"dependencies": [entry]})
+    made = audit.record({"a-b": "1"}, {"dependencies": [entry]}, {}, {"vulnerabilities": {}})
+    found = audit.problems(made, {"a-b": "1"}, {})
     assert len(found) == len(said)
     assert all(text.startswith(start) for text, start in zip(found, said, strict=True))
 
 
-def test_an_audit_of_the_viewer_is_read() -> None:
-    assert supply.npm_vulnerabilities({"vulnerabilities": {}}) == []
-    assert supply.npm_vulnerabilities({"vulnerabilities": {"x": {"severity": "high", "range": "<2"}}}) == [
-        "x: high, <2"
-    ]
-    assert supply.npm_vulnerabilities({"message": "405"}) == ["npm audit gave no report: 405"]
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ({"vulnerabilities": {}}, []),
+        ({"vulnerabilities": {"x": {"severity": "high", "range": "<2"}}}, ["x: high, <2"]),
+        ({"message": "405"}, ["the viewer's 1 packages were not audited: the advisory service did not answer"]),
+    ],
+)
+def test_an_audit_of_the_viewer_is_read(report: dict[str, Any], said: list[str]) -> None:
+    made = audit.record({}, {"dependencies": []}, {"x": "1"}, report)
+    assert audit.problems(made, {}, {"x": "1"}) == said
+
+
+def test_an_audit_of_other_versions_says_so() -> None:
+    report = {"dependencies": [{"name": "a", "version": "1", "vulns": []}]}
+    made = audit.record({"a": "1"}, report, {"x": "1"}, {"vulnerabilities": {}})
+    found = audit.problems(made, {"a": "2"}, {"x": "2"})
+    assert [text.partition(" are locked anew")[0] for text in found] == ["1 Python packages", "the viewer's packages"]
 
 
 def test_the_wheel_is_the_same_bytes_twice() -> None:
