@@ -390,6 +390,17 @@ def test_few_rows_make_minutes_of_hours(tmp_path: Path) -> None:
     assert finding.text.endswith("the other 10 to the hour: times are counted in minutes, with the unit hour in hours")
 
 
+def test_seconds_over_weeks_suggest_days(tmp_path: Path) -> None:
+    moments = [1082040961 + 7001 * step for step in range(400)]
+    (finding,) = times_of(tmp_path, moments).report.findings
+    assert (
+        finding.text
+        == "a question is about one second, though the facts span 32 days: with the unit day it is about a day"
+    )
+    assert times_of(tmp_path, moments, unit="day").report.findings == ()
+    assert times_of(tmp_path, moments[:100]).report.findings == (), "eight days"
+
+
 def test_a_format_can_be_forced(tmp_path: Path) -> None:
     assert times_of(tmp_path, [1995, 1996], time_format="integer").facts.time.tolist() == [1995, 1996]
     assert times_of(tmp_path, [0, 3600, 86400], time_format="epoch").calendar == Calendar(HOUR, "1970-01-01", HOUR)

@@ -73,6 +73,13 @@ def test_an_archive_of_several_tables_asks_which(tmp_path: Path) -> None:
         read_events(path, table="three.csv")
 
 
+def test_a_file_without_a_name_is_none(tmp_path: Path) -> None:
+    packed = zipped({"e.csv": TEXT})
+    (tmp_path / "e.zip").write_bytes(packed.replace(b"e.csv", b"\0.csv"))  # a name ends at its first zero byte
+    with pytest.raises(InputError, match="holds no file"):
+        read_events(tmp_path / "e.zip")
+
+
 def test_a_flipped_bit_is_never_read_as_truth(tmp_path: Path) -> None:
     rows = "".join(f"e{i % 50},r{i % 7},e{i % 31},2024-01-{i % 28 + 1:02}\n" for i in range(2000))
     packed, path = gzip.compress((HEADER + rows).encode(), mtime=0), tmp_path / "e.csv.gz"

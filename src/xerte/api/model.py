@@ -201,6 +201,7 @@ class Model:
             )
         asked = to_questions(questions)
         queries = to_queries(self.dataset, asked).to(self.device)
+        asked = [replace(question, time=self.dataset.calendar.in_iso(question.time)) for question in asked]
         candidates = None if among is None else to_candidates(self.dataset, among)
         notes = self._notes.of(asked, queries)
         size = batch_size_for(self.dataset, self.history.device)

@@ -2,12 +2,13 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from xerte.data.guess import ColumnSeen, look
+from xerte.data.guess import ColumnSeen, Guess, look
 from xerte.data.opening import open_sources
 from xerte.data.reading import scratch
 from xerte.data.records import Fault, records
@@ -59,18 +60,18 @@ def preview(files: Sequence[Path], **options: Any) -> Preview:
         no_header = _looks_like_data(source)
         if no_header:
             source = replace(source, header=False, columns=tuple(str(n + 1) for n in range(len(source.columns))))
-        rows, columns, reading = look(db, source)
+        guess = look(db, source)
         faults = _faults(source)
-    roles = {column.role: column for column in columns if column.role}
-    problems = _problems(columns, roles, reading, faults)
-    chosen = _chosen(roles, reading, bool(faults), no_header)
+    problems = _problems(guess, faults)
+    chosen = _chosen(guess, bool(faults), no_header)
     chosen += [(f"--{key}", str(value)) for key, value in options.items()]
     guessed = {
         key[2:].replace("-", "_"): value for key, value in chosen if value and not value.strip("=").startswith("<")
     }
     if no_header:
         guessed["header"] = "false"
-    return Preview(_summary(source, rows, reading), columns, problems, _command(files, chosen), guessed)
+    summary = _summary(source, guess.rows, guess.reading)
+    return Preview(summary, guess.columns, problems, _command(files, chosen), guessed)
 
 
 def _summary(source: Source, rows: int, reading: TimeReading | InputError | None) -> str:
@@ -103,41 +104,44 @@ def _faults(source: Source) -> list[str]:
     return found
 
 
-def _problems(
-    columns: Sequence[ColumnSeen],
-    roles: dict[str, ColumnSeen],
-    reading: TimeReading | InputError | None,
-    faults: Sequence[str],
-) -> list[str]:
+def _problems(guess: Guess, faults: Sequence[str]) -> list[str]:
     problems = [f"{fault} (a bad row)" for fault in faults]
+    filled = {column.role: column for column in guess.columns}
     for role in ("subject", "relation", "object", "time"):
-        if role not in roles:
+        if role not in guess.written:
             problems.append(f"no column looks like the {role}: choose one")
-        elif roles[role].filled < 100:
-            problems.append(f"{roles[role].name} ({role}) is empty in {100 - roles[role].filled} % of rows")
-    if isinstance(reading, InputError):
-        problems.append(str(reading))
-    twice = {column.name for column in columns if [other.name for other in columns].count(column.name) > 1}
-    problems += [f"{name} is the name of several columns: use positions" for name in sorted(twice)]
+        elif role in filled and filled[role].filled < 100:
+            problems.append(f"{filled[role].name} ({role}) is empty in {100 - filled[role].filled} % of rows")
+    problems += guess.notes
+    if isinstance(guess.reading, InputError):
+        problems.append(str(guess.reading))
+    names = [column.name for column in guess.columns]
+    problems += [f"{name} is the name of several columns: use positions" for name in _twice(names) if name.strip()]
+    unnamed = [place for place, name in enumerate(names, 1) if not name.strip()]
+    if unnamed:
+        places = ", ".join(map(str, unnamed[:5])) + ", …" * (len(unnamed) > 5)
+        problems.append(f"no name stands above column {places}: use the position to name it")
     return problems
 
 
-def _chosen(
-    roles: dict[str, ColumnSeen], reading: TimeReading | InputError | None, faulty: bool, no_header: bool
-) -> list[tuple[str, str]]:
+def _twice(names: Sequence[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def _chosen(guess: Guess, faulty: bool, no_header: bool) -> list[tuple[str, str]]:
     chosen = [("--no-header", "")] if no_header else []
     for role in ("subject", "relation", "object", "time", "ends"):
-        if role in roles:
-            chosen.append((f"--{role}", roles[role].name))
+        if role in guess.written:
+            chosen.append((f"--{role}", guess.written[role]))
         elif role == "relation":
             chosen.append(("--relation", "=<what is done>"))
         elif role != "ends":
             chosen.append((f"--{role}", "<a column>"))
-    if "object" in roles and roles["object"].filled < 100:
+    if any(column.role == "object" and column.filled < 100 for column in guess.columns):
         chosen.append(("--missing-object", "skip"))
-    if isinstance(reading, TimeReading) and reading.pattern:
-        chosen.append(("--time-format", reading.pattern))
-    if isinstance(reading, InputError):
+    if isinstance(guess.reading, TimeReading) and guess.reading.pattern:
+        chosen.append(("--time-format", guess.reading.pattern))
+    if isinstance(guess.reading, InputError):
         chosen.append(("--time-format", "<a pattern>"))
     if faulty:
         chosen.append(("--bad-rows", "skip"))

@@ -153,9 +153,10 @@ def _print_relations(found: "Faithfulness") -> None:
 
 def _print_rest(found: "Faithfulness", unit: str) -> None:
     controls, same = found.controls, found.stability
+    apart = round(controls["median_units_apart"])
     print_text(
         f"{controls['matched']} of {controls['facts']} facts have a control of the same hop, {controls['same_entity']} "
-        f"in the same entity's past; in the median {controls['median_units_apart']:.0f} {unit}s apart"
+        f"in the same entity's past; in the median {counted(apart, unit)} apart"
     )
     if same is not None:
         print_text(

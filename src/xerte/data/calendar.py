@@ -1,7 +1,7 @@
 """Ticks <-> dates. A time is an int32 number of ticks since an origin; the calendar says what that means."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -45,12 +45,14 @@ class Calendar:
         origin: the date of time 0 in ISO form ("2014-01-01", "1830"); empty for plain steps.
         unit: the rhythm of the data (ICEWS: day), the unit in which ages are measured and shown.
         ticks_per_unit: how many ticks make one unit (ICEWS: 24).
+        pattern: how the imported table wrote its times where not in ISO form: as strptime does, epoch or epoch-ms.
     """
 
     tick: Tick
     origin: str
     unit: Tick
     ticks_per_unit: int = 1
+    pattern: str = field(default="", compare=False)
 
     def format(self, time: int) -> str:
         """The time as people write it: 2014-11-09, 2014-11-09T13, 1997, or the plain number."""
@@ -61,10 +63,10 @@ class Calendar:
         return str(coarse) if coarse.astype(moment.dtype) == moment else str(moment)
 
     def parse(self, text: str) -> int:
-        """The ticks of a date written in ISO form (or of a plain number where times are steps).
+        """The ticks of a date written in ISO form, as in the imported table, or in another form that has one meaning.
 
-        A datetime with a zone is converted to UTC; one without is UTC. Anything finer than a tick is refused:
-        2014-11-09T13:30 is no time of a calendar of days.
+        Where times are steps, it is a plain number. A datetime with a zone is converted to UTC; one without is UTC.
+        Anything finer than a tick is refused: 2014-11-09T13:30 is no time of a calendar of days.
         """
         text = text.strip()
         ticks = self._step(text) if self.tick is Tick.STEP else self._ticks(text)
@@ -82,14 +84,32 @@ class Calendar:
         try:
             moment = _utc(text)
         except ValueError:
-            example = self.format(0)
-            raise InputError(f"{text!r} is not a date this dataset understands: write it like {example}") from None
+            text = self._in_iso(text)
+            moment = _utc(text)
         if len(text) < _LENGTH.get(self.unit, 0):
             raise InputError(f"{text!r} names no single {self.unit}: write it like {self.format(0)}")
         whole = moment.astype(f"datetime64[{_CODE[self.tick]}]")
         if whole.astype(moment.dtype) != moment:
             raise InputError(f"{text!r} is finer than the times of this dataset, which are {self.tick}s: write {whole}")
         return int((whole - self._origin()).astype(np.int64))
+
+    def in_iso(self, text: str) -> str:
+        """A date that `parse` reads, in ISO form; as it stands where it is in that form already, or a step."""
+        if self.tick is Tick.STEP or _ISO.fullmatch(text.strip()):
+            return text
+        return self.format(self.parse(text))
+
+    def _in_iso(self, text: str) -> str:
+        from xerte.data.written import in_iso
+
+        dates = in_iso(text, self.pattern)
+        if len(dates) > 1:
+            raise InputError(f"{text!r} could be {' or '.join(dates)}: write one of these")
+        if not dates:
+            table = {"": "", "epoch": " or in seconds since 1970", "epoch-ms": " or in milliseconds since 1970"}
+            other = table.get(self.pattern, f" or after the table's pattern, {self.pattern}")
+            raise InputError(f"{text!r} is not a date this dataset understands: write it like {self.format(0)}{other}")
+        return dates[0]
 
     def tick_of(self, moment: np.datetime64) -> int:
         """The tick in which a moment (UTC) lies; only where ticks have dates."""
@@ -100,19 +120,21 @@ class Calendar:
 
     def to_json(self) -> dict[str, str | int]:
         """A plain dictionary for manifests."""
-        return {
+        body: dict[str, str | int] = {
             "tick": self.tick.value,
             "origin": self.origin,
             "unit": self.unit.value,
             "ticks_per_unit": self.ticks_per_unit,
         }
+        return body | {"pattern": self.pattern} if self.pattern else body
 
     @staticmethod
     def from_json(value: dict[str, str | int]) -> "Calendar":
         """The calendar that `to_json` described."""
         return Calendar(
-            Tick(str(value["tick"])), str(value["origin"]), Tick(str(value["unit"])), int(value["ticks_per_unit"])
-        )
+            Tick(str(value["tick"])), str(value["origin"]), Tick(str(value["unit"])), int(value["ticks_per_unit"]),
+            str(value.get("pattern", "")),
+        )  # fmt: skip
 
 
 def _utc(text: str) -> npt.NDArray[np.datetime64]:

@@ -21,7 +21,9 @@ def findings(dataset: Dataset) -> list[Finding]:
     odd = [
         Finding("duplicates", duplicates, f"{counted(duplicates)} repeated exactly"),
         Finding("self-loops", self_loops, f"subject and object are the same in {counted(self_loops)}"),
-        Finding("unseen", strangers, f"train never names an entity of {strangers} of the {counted(len(test))} of test"),
+        Finding(
+            "unseen", strangers, f"train never names an entity of {strangers:,} of the {counted(len(test))} of test"
+        ),
     ]
     return order_problems(dataset) + [finding for finding in odd if finding.count] + _gap(dataset)
 

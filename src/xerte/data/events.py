@@ -19,7 +19,7 @@ from xerte.data.pairs import Pairs, read_pairs
 from xerte.data.reading import Coded, Scratch, encode, load, readable, scratch, texts, time_type
 from xerte.data.records import has_long_line
 from xerte.data.rejects import Reject, find_rejects, rejects_files, write_rejects
-from xerte.data.rhythm import finer_than_most
+from xerte.data.rhythm import SECONDS, finer_than_most
 from xerte.data.source import Source
 from xerte.data.splits import Finding
 from xerte.data.sql import checked
@@ -30,6 +30,8 @@ from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.words import counted
 from xerte.errors import InputError
 
+_LONG_DAYS = 14
+"""Facts that span so many days are seldom asked about by the second."""
 _Name = TypeVar("_Name", TimeFormat, Tick, Lasting)
 SKIP = "skip"
 
@@ -311,6 +313,14 @@ def _findings(line: Timeline, found: Calendar | None, trimmed: int) -> list[Find
             f"{unit}s"
         )
         findings.append(Finding("finer", odd, text))
+    elif found is not None and found.unit in (Tick.SECOND, Tick.MINUTE):
+        days = int(np.ptp(line.ticks.astype(np.int64))) * SECONDS[found.tick] // SECONDS[Tick.DAY]
+        if days >= _LONG_DAYS:
+            text = (
+                f"a question is about one {found.unit}, though the facts span {days:,} days: with the unit day it is "
+                "about a day"
+            )
+            findings.append(Finding("fine", days, text))
     return findings
 
 
@@ -328,7 +338,7 @@ def _label_findings(coded: Coded, labels: Mapping[str, Mapping[str, str]]) -> li
 
 
 def _time_line(reading: TimeReading, calendar: Calendar, ticks: Ids, fractions: int) -> str:
-    size = f" of {calendar.ticks_per_unit} {calendar.tick}s" if calendar.ticks_per_unit > 1 else ""
+    size = f" of {calendar.ticks_per_unit:,} {calendar.tick}s" if calendar.ticks_per_unit > 1 else ""
     cut = f", {counted(fractions, 'fraction')} of a second cut off" if fractions else ""
     span = f"{calendar.format(int(ticks[0]))} to {calendar.format(int(ticks[-1]))}"
     return f"time as {reading.words}, unit {calendar.unit}{size}, {span}{cut}"

@@ -2,12 +2,12 @@
 
 # ruff: noqa: S608 - what is put into SQL is our own or quoted
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xerte.data.columns import Column
 from xerte.data.reading import Scratch, load
+from xerte.data.roles import by_name, is_kind, is_part_of_date, plain, split_date
 from xerte.data.source import Source
 from xerte.data.times import TimeReading, infer_time
 from xerte.errors import InputError
@@ -18,28 +18,9 @@ _LONGEST_EXAMPLE = 30
 _MOST_COLUMNS = 200
 _LONGEST_NAME = 100
 
-_WORDS = {
-    "ends": ("ends", "end", "end_date", "enddate", "until", "date_end", "end_time", "to_date", "valid_to", "stop"),
-    "time": (
-        "time", "date", "event_date", "timestamp", "datetime", "when", "day", "start", "start_date", "date_start",
-        "begin", "since", "created_at", "sqldate", "year", "ts", "unixts", "month",
-    ),
-    "subject": (
-        "subject", "source", "actor1", "actor_1", "actor", "from", "sender", "src", "winner", "home_team",
-        "source_name", "actor1name", "side_a", "who", "author", "user", "exporter", "origin", "reporter", "head",
-        "player",
-    ),
-    "object": (
-        "object", "target", "actor2", "actor_2", "to", "recipient", "receiver", "dst", "loser", "away_team",
-        "target_name", "actor2name", "side_b", "whom", "importer", "destination", "partner", "tail", "opponent",
-    ),
-    "relation": (
-        "relation", "event_type", "type", "event", "action", "predicate", "event_text", "cameo", "eventcode",
-        "kind", "category", "verb", "tournament", "commodity", "type_of_violence", "interaction", "sub_event_type",
-    ),
-}  # fmt: skip
-
-_DATED = re.compile(r"(?:^|_)(?:\w*date|\w*time|year|day)(?:_|$)")
+_MOST_KINDS, _ROWS_PER_KIND = 60, 20
+"""A column that could be a relation has at most so many values, each of them on average in so many rows."""
+_YES_OR_NO = "('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n', '0', '1')"
 
 
 @dataclass(frozen=True)
@@ -63,50 +44,69 @@ class ColumnSeen:
     type: str = "text"
 
 
-def look(db: Scratch, source: Source) -> tuple[int, list[ColumnSeen], TimeReading | InputError | None]:
-    """How many of the first rows were read, their columns, and how time would be read (or why nobody can tell)."""
-    everything: dict[str, Column] = {f"extra{n}": n + 1 for n in range(min(len(source.columns), _MOST_COLUMNS))}
+@dataclass(frozen=True)
+class Guess:
+    """What a table could mean.
+
+    Attributes:
+        rows: how many of the first ones were looked at.
+        columns: all of them.
+        written: what to write for a role: a column, a template over columns or a fixed text.
+        reading: how time would be read, or why nobody can tell; None without a column of times.
+        notes: what the guesses rest on, where that is little.
+    """
+
+    rows: int
+    columns: list[ColumnSeen]
+    written: dict[str, str]
+    reading: TimeReading | InputError | None
+    notes: list[str]
+
+
+def look(db: Scratch, source: Source) -> Guess:
+    """Looks at the first rows."""
+    names = source.columns[:_MOST_COLUMNS]
+    everything: dict[str, Column] = {f"extra{n}": n + 1 for n in range(len(names))}
     places = source.wanting(source.columns, everything) if source.format != "jsonl" else source.wanting(
-        source.columns, {f"extra{n}": name for n, name in enumerate(source.columns[:_MOST_COLUMNS])}
+        source.columns, {f"extra{n}": name for n, name in enumerate(names)}
     )  # fmt: skip
     load(db, [places], carefully=source.is_text)
     db.con.execute(f"CREATE OR REPLACE TABLE seen AS SELECT * FROM raw LIMIT {ROWS_LOOKED_AT}")
     (rows,) = db.con.execute("SELECT count(*) FROM seen").fetchone() or (0,)
-    roles = _guess_roles(source.columns)
-    columns, reading = [], None
-    dates = [n for n in range(len(everything)) if _is_time(db, n)]
-    if "time" not in roles.values() and dates:
-        roles[source.columns[dates[0]]] = "time"
-    _guess_by_values(db, source.columns[: len(everything)], roles, rows)
-    for number, name in enumerate(source.columns[: len(everything)]):
-        role = roles.get(name, "")
-        if role == "time":
-            reading = _reading(db, number)
-        columns.append(_seen(db, number, name, role, rows))
-    return rows, columns, reading
+    roles = by_name(names)
+    dates = [n for n in range(len(names)) if _is_time(db, n)]
+    date = split_date(names) if "time" not in roles.values() and not dates else ()
+    if "time" not in roles.values() and not date:
+        dates = dates or [n for n in range(len(names)) if names[n] not in roles and _is_year(db, n)]
+        roles |= {names[dates[0]]: "time"} if dates else {}
+    _guess_by_values(db, names, {**roles, **dict.fromkeys(date, "time")}, roles, rows)
+    written = {role: name for name, role in reversed(roles.items())}
+    notes = _guess_relation(db, names, {*roles, *date}, written, rows) if "relation" not in written else []
+    if date:
+        written["time"] = ("-" if len(date) > 2 else "/").join(f"{{{name}}}" for name in date)
+    time = [names.index(name) for name in date or [name for name, role in roles.items() if role == "time"]]
+    reading = _reading(db, time, "-" if len(date) != 2 else "/") if time else None
+    used = {**roles, **dict.fromkeys(date, "time")}
+    columns = [_seen(db, n, name, used.get(name, _role_in(name, written)), rows) for n, name in enumerate(names)]
+    return Guess(rows, columns, written, reading, notes)
 
 
-def _guess_roles(names: Sequence[str]) -> dict[str, str]:
-    """What each column could be, by its name: the best word of each role wins, and a column has one role."""
-    plain = {name: re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_") for name in names}
-    roles: dict[str, str] = {}
-    for role, words in _WORDS.items():
-        for word in (f"{word}{end}" for end in ("", "_name") for word in words):
-            fitting = next((name for name in names if plain[name] == word and name not in roles), None)
-            if fitting is not None:
-                roles[fitting] = role
-                break
-    if "time" not in roles.values():
-        dated = [name for name in names if _DATED.search(plain[name]) and name not in roles]
-        roles |= {dated[0]: "time"} if dated else {}
-    return roles
+def _role_in(name: str, written: Mapping[str, str]) -> str:
+    return "relation" if written.get("relation") in (name, _of_number(name)) else ""
 
 
-def _guess_by_values(db: Scratch, names: Sequence[str], roles: dict[str, str], rows: int) -> None:
+def _of_number(name: str) -> str:
+    """A relation made of a number: a 7 alone says little."""
+    return f"{plain(name).replace('_', ' ')} {{{name}}}"
+
+
+def _guess_by_values(
+    db: Scratch, names: Sequence[str], taken: Collection[str], roles: dict[str, str], rows: int
+) -> None:
     """Give subject and object, where nobody has them, to the first columns of words."""
     for number, name in enumerate(names):
         missing = [role for role in ("subject", "object") if role not in roles.values()]
-        if name in roles or not missing:
+        if name in taken or not missing:
             continue
         filled, distinct, numbers, longest = db.con.execute(
             f"""SELECT count(value), count(DISTINCT value), count(try_cast(value AS DOUBLE)), max(length(value))
@@ -114,6 +114,34 @@ def _guess_by_values(db: Scratch, names: Sequence[str], roles: dict[str, str], r
         ).fetchone() or (0, 0, 0, 0)
         if not numbers and 2 * filled > min(rows, 10000) and distinct > 1 and longest < _LONGEST_NAME:
             roles[name] = missing[0]
+
+
+def _guess_relation(
+    db: Scratch, names: Sequence[str], taken: Collection[str], written: dict[str, str], rows: int
+) -> list[str]:
+    """Give the relation to a column of few values, those called like one first, numbers last; notes say so."""
+    if (plain(written.get("subject", "")) + " " + plain(written.get("object", ""))).startswith("winner"):
+        written["relation"] = "=beats"
+        return []
+    words: list[str] = []
+    numbers: list[str] = []
+    for number, name in enumerate(names):
+        if name in taken or is_part_of_date(name):
+            continue
+        filled, distinct, whole, plain_answers, longest = db.con.execute(
+            f"""SELECT count(value), count(DISTINCT value), count(try_cast(value AS BIGINT)),
+            count(*) FILTER (lower(value) IN {_YES_OR_NO}), max(length(value))
+            FROM (SELECT extra{number} AS value FROM seen)"""
+        ).fetchone() or (0, 0, 0, 0, 0)
+        few = 1 < distinct <= min(_MOST_KINDS, rows / _ROWS_PER_KIND) and 2 * filled > rows
+        if few and plain_answers < filled and longest < _LONGEST_NAME:
+            (numbers if whole == filled else words).append(name)
+    found = sorted(words, key=lambda name: not is_kind(name)) or numbers
+    if not found:
+        return []
+    written["relation"] = found[0] if words else _of_number(found[0])
+    others = f"; so have {', '.join(found[1:5])}" if found[1:] else ""
+    return [f"the relation is a guess: {found[0]} has few values{others}; a fixed text like =beats will do, too"]
 
 
 def _is_time(db: Scratch, number: int) -> bool:
@@ -126,8 +154,19 @@ def _is_time(db: Scratch, number: int) -> bool:
     return bool(total and 2 * dated > total)
 
 
-def _reading(db: Scratch, number: int) -> TimeReading | InputError:
-    db.con.execute(f"CREATE OR REPLACE VIEW raw AS SELECT nullif(trim(extra{number}), '') AS time FROM seen")
+def _is_year(db: Scratch, number: int) -> bool:
+    """Whether nearly all values of a column are years."""
+    total, years = db.con.execute(
+        f"""SELECT count(value), count(*) FILTER (regexp_full_match(trim(value), '1[5-9][0-9]{{2}}|20[0-9]{{2}}'))
+        FROM (SELECT extra{number} AS value FROM seen LIMIT 10000)"""
+    ).fetchone() or (0, 0)
+    return bool(total and years > 0.95 * total)
+
+
+def _reading(db: Scratch, numbers: Sequence[int], between: str) -> TimeReading | InputError:
+    """How the times of a column would be read, or of several with a sign between them."""
+    text = f" || '{between}' || ".join(f"nullif(trim(extra{number}), '')" for number in numbers)
+    db.con.execute(f"CREATE OR REPLACE VIEW raw AS SELECT {text} AS time FROM seen")
     try:
         reading = infer_time(db.con, "VARCHAR", None)
     except InputError as error:

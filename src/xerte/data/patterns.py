@@ -99,7 +99,7 @@ def find(con: "DuckDBPyConnection", text: str) -> str | None:
     values = [_ZONE_NAME.sub("", value) for (value,) in rows]
     # the shape is looked at first: duckdb would take a second to try all patterns
     half = len(values) / 2
-    fitting = [one for one in KNOWN if sum(_shape(one).fullmatch(value) is not None for value in values) > half]
+    fitting = [one for one in KNOWN if sum(shape(one).fullmatch(value) is not None for value in values) > half]
     if not fitting:
         return None
     counts = _counts(con, fitting, text)
@@ -126,7 +126,7 @@ def _counts(con: "DuckDBPyConnection", patterns: list[str], text: str) -> dict[s
 
 
 @functools.cache
-def _shape(pattern: str) -> re.Pattern[str]:
+def shape(pattern: str) -> re.Pattern[str]:
     """What a text written after the pattern looks like."""
     return re.compile(re.sub("%(.)", lambda code: _SHAPES[code[1]], re.escape(pattern)))
 

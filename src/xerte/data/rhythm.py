@@ -9,7 +9,7 @@ from xerte.errors import InputError
 
 _CODE = {Tick.SECOND: "s", Tick.MINUTE: "m", Tick.HOUR: "h", Tick.DAY: "D", Tick.MONTH: "M", Tick.YEAR: "Y"}
 _FINEST_FIRST = list(_CODE)
-_SECONDS = {Tick.SECOND: 1, Tick.MINUTE: 60, Tick.HOUR: 3_600, Tick.DAY: 86_400}
+SECONDS = {Tick.SECOND: 1, Tick.MINUTE: 60, Tick.HOUR: 3_600, Tick.DAY: 86_400}
 _TICKS_PER_UNIT = {
     (Tick.SECOND, Tick.DAY): 86_400,
     (Tick.SECOND, Tick.HOUR): 3_600,
@@ -77,7 +77,7 @@ def finer_than_most(ticks: Ids, calendar: Calendar) -> tuple[int, Tick] | None:
     Such few make the unit: one row with a time of day turns a file of days into one of minutes.
     """
     for (tick, unit), size in _TICKS_PER_UNIT.items():  # of one tick the coarsest unit comes first
-        if tick is calendar.tick and tick in _SECONDS and size > calendar.ticks_per_unit:
+        if tick is calendar.tick and tick in SECONDS and size > calendar.ticks_per_unit:
             odd = int(np.count_nonzero(ticks % size))
             if 0 < odd <= _FEW * len(ticks):
                 return odd, unit
@@ -103,9 +103,9 @@ def _sorted_once(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _count(seconds: npt.NDArray[np.int64], tick: Tick, origin: np.datetime64) -> npt.NDArray[np.int64]:
     """Whole ticks from the origin to each moment."""
-    if tick in _SECONDS:
+    if tick in SECONDS:
         start = np.asarray(origin).astype("datetime64[s]").view(np.int64)
-        return np.asarray((seconds - start) // _SECONDS[tick])
+        return np.asarray((seconds - start) // SECONDS[tick])
     months_or_years = seconds.astype("datetime64[s]").astype(f"datetime64[{_CODE[tick]}]")
     ticks: npt.NDArray[np.int64] = (months_or_years - origin).astype(np.int64)
     return ticks
@@ -115,8 +115,8 @@ def _tick(seconds: npt.NDArray[np.int64]) -> Tick:
     """The coarsest tick in which every moment is whole."""
     found = Tick.SECOND
     for tick in _FINEST_FIRST[1:]:
-        if tick in _SECONDS:
-            whole = seconds // _SECONDS[tick] * _SECONDS[tick]
+        if tick in SECONDS:
+            whole = seconds // SECONDS[tick] * SECONDS[tick]
         else:
             whole = (
                 seconds.astype("datetime64[s]")

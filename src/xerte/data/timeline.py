@@ -1,6 +1,6 @@
 """From moments as they were read to facts in time order: ticks, repeated rows, facts that last."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -88,7 +88,9 @@ def _ticks(values: npt.NDArray[np.int64], reading: TimeReading, unit: Tick | Non
         seconds = (values - 1970).astype("datetime64[Y]").astype("datetime64[s]").astype(np.int64)
         return *fit_dates(seconds, reading.precision, unit), 0
     seconds = values // 1_000_000
-    return *fit_dates(seconds, reading.precision, unit), int(np.count_nonzero(seconds * 1_000_000 != values))
+    ticks, calendar = fit_dates(seconds, reading.precision, unit)
+    calendar = replace(calendar, pattern=reading.written)
+    return ticks, calendar, int(np.count_nonzero(seconds * 1_000_000 != values))
 
 
 def distinct_in_time_order(subject: Ids, relation: Ids, object: Ids, ticks: Ids) -> tuple[Rows, Facts]:

@@ -54,6 +54,11 @@ class TimeReading:
     pattern: str = ""
     type: str = "VARCHAR"
 
+    @property
+    def written(self) -> str:
+        """How times are written where not in ISO form: a pattern of strptime, epoch or epoch-ms."""
+        return self.format.value if self.format in (TimeFormat.EPOCH, TimeFormat.EPOCH_MS) else self.pattern
+
     def read(self, con: "DuckDBPyConnection", value: str) -> int | None:
         """One value, as `sql` reads it."""
         row = con.execute(f"SELECT {self.sql} FROM (SELECT try_cast(? AS {self.type}) AS time)", [value]).fetchone()

@@ -140,7 +140,7 @@ def _members(archive: Plain, kind: str, folder: Path, table: str | None) -> list
     with _readable(archive.shown):
         if kind == "zip":
             with zipfile.ZipFile(archive.file) as packed:
-                names = [info.filename for info in packed.infolist() if not info.is_dir()]
+                names = [info.filename for info in packed.infolist() if info.filename and not info.is_dir()]
                 chosen = _chosen(archive.shown, names, table)
                 return [
                     Plain(archive.shown / name, _copied(archive.file, packed.open(name), folder)) for name in chosen

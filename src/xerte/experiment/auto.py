@@ -68,10 +68,11 @@ class Sizes:
     def lines(self, calendar: Calendar) -> tuple[str, ...]:
         """What was measured and what follows, for people."""
         unit = f"{calendar.unit.value}s"
+        step = calendar.unit.value if self.step == 1 else unit
         scales = ", ".join(f"{scale:g}" for scale in self.scales)
         asked = counted(2 * self.facts, "question")
         return (
-            f"facts lie {self.step:g} {unit} apart and span {self.span:g}: scales = {scales} {unit}",
+            f"facts lie {self.step:g} {step} apart and span {self.span:g}: scales = {scales} {unit}",
             f"{asked} to learn from: epochs = {self.epochs}, batch_size = {self.batch_size}",
             self.start.line(calendar),
         )
