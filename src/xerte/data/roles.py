@@ -62,7 +62,7 @@ def by_name(names: Sequence[str]) -> dict[str, str]:
 
 
 def _pair(names: Sequence[str]) -> dict[str, str]:
-    """Two columns whose names differ in opposite words: from_node and to_node, namea and nameb, country1 and country2."""
+    """Two columns whose names differ in opposite words: from_node and to_node, namea and nameb, team1 and team2."""
     words = {plain(name).replace("_", ""): name for name in reversed(names)}
     tokens = {plain(name): name for name in reversed(names)}
     for one, other in _OPPOSITES.items():
