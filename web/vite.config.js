@@ -33,5 +33,5 @@ export default defineConfig(({ mode }) => ({
             fileName: (format) => (format === "es" ? "viewer.mjs" : "viewer.js"),
           },
   },
-  test: { include: ["test/**/*.test.ts"] },
+  test: { include: ["test/**/*.test.ts"], testTimeout: 60_000 },
 }));

@@ -13,7 +13,7 @@ from serving import server
 from xerte.app.page import PAGE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 CHROMIUM = os.environ.get("XERTE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -94,6 +94,20 @@ def test_from_a_name_to_an_answer_with_the_keyboard_alone(visit: Visit) -> None:
     page.keyboard.press("Enter")
     assert len(answers(page)) == 10
     assert "subject=Wenoravrin&relation=condemns&time=2023-01-01" in page.url
+
+
+def test_who_types_faster_than_the_names_come_gets_what_was_typed(visit: Visit) -> None:
+    page = visit.go("/?subject=Wenoravrin")
+
+    def late(route: "Route") -> None:
+        page.wait_for_timeout(300)
+        route.continue_()
+
+    page.route("**/relations?*", late)
+    page.get_by_role("combobox", name="Does what").focus()
+    page.keyboard.type("condem")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**relation=condemns*")
 
 
 def test_an_address_shows_the_answer_why_and_the_picture(visit: Visit) -> None:

@@ -13,6 +13,7 @@ export function Combobox({ label, of, value, choose }: Props) {
   const id = useId();
   const [text, setText] = useState(value);
   const [names, setNames] = useState<readonly Match[]>([]);
+  const [searched, setSearched] = useState("");
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(0);
   const typed = useRef(0);
@@ -21,16 +22,20 @@ export function Combobox({ label, of, value, choose }: Props) {
     setText(value);
   }, [value]);
 
-  const search = async (words: string) => {
+  /** The names that fit `words`; null where they came too late, or not at all. */
+  const search = async (words: string): Promise<readonly Match[] | null> => {
     const turn = ++typed.current;
     try {
       const found = await get<Found>(of, { search: words, limit: "8" });
-      if (turn !== typed.current) return;
+      if (turn !== typed.current) return null;
       setNames(found.names);
+      setSearched(words);
       setAt(0);
       setOpen(true);
+      return found.names;
     } catch {
       setOpen(false);
+      return null;
     }
   };
   const take = (name: string) => {
@@ -44,9 +49,14 @@ export function Combobox({ label, of, value, choose }: Props) {
       event.preventDefault();
       if (!open) void search(text);
       else if (names.length) setAt((at + (event.key === "ArrowDown" ? 1 : names.length - 1)) % names.length);
-    } else if (event.key === "Enter" && open && names[at]) {
+    } else if (event.key === "Enter" && (open || text !== value)) {
       event.preventDefault();
-      take(names[at].name);
+      // Who types faster than the names come gets the best of those that fit, not one of the list before.
+      if (open && searched === text) take(names[at]?.name ?? text);
+      else
+        void search(text).then((fitting) => {
+          if (fitting) take(fitting[0]?.name ?? text);
+        });
     } else if (event.key === "Escape") setOpen(false);
   };
 

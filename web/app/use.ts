@@ -8,29 +8,37 @@ export interface Fetched<T> {
   readonly busy: boolean;
 }
 
-/** What a request brings, asked anew whenever `key` changes; an empty key asks nothing. Answers that are late are lost. */
+interface Answered<T> {
+  readonly key: string;
+  readonly value: T | null;
+  readonly error: Refusal | null;
+}
+
+/**
+ * What a request brings, asked anew whenever `key` changes; an empty key asks nothing. Answers that are late are lost.
+ * Busy from the very render that changes the key on: until the answer comes, `value` is that of the key before.
+ */
 export function useFetched<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Fetched<T> {
-  const [found, setFound] = useState<Fetched<T>>({ value: null, error: null, busy: false });
+  const [found, setFound] = useState<Answered<T>>({ key: "", value: null, error: null });
   useEffect(() => {
     if (!key) {
-      setFound({ value: null, error: null, busy: false });
+      setFound({ key, value: null, error: null });
       return;
     }
     const stop = new AbortController();
-    setFound((old) => ({ ...old, busy: true }));
     ask(stop.signal).then(
       (value) => {
-        if (!stop.signal.aborted) setFound({ value, error: null, busy: false });
+        if (!stop.signal.aborted) setFound({ key, value, error: null });
       },
       (error: unknown) => {
         if (stop.signal.aborted) return;
         const told = error instanceof Refusal ? error : new Refusal(0, "page", String(error), "");
-        setFound({ value: null, error: told, busy: false });
+        setFound({ key, value: null, error: told });
       },
     );
     return () => {
       stop.abort();
     };
   }, [key]);
-  return found;
+  return { value: found.value, error: found.error, busy: found.key !== key };
 }
