@@ -19,7 +19,7 @@ CHROMIUM = os.environ.get("XERTE_CHROMIUM") or shutil.which("chromium") or shuti
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 QUESTION = "/?subject=Wenoravrin&relation=condemns&time=2022-10-20"
 PATIENCE_MS = 120_000
-"""Until rates are fitted and a model is evaluated, on a busy machine."""
+"""Until a table is imported, rates are fitted and a model is evaluated, on a busy machine."""
 HOSTILE = '<img src=x onerror="alert(1)">\u202e=1+1'
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: install it, or name one in XERTE_CHROMIUM"),
@@ -48,6 +48,7 @@ class Visit:
 
     def __init__(self, browser: "Browser", address: str, **context: Any) -> None:
         self.context = browser.new_context(base_url=address, **context)
+        self.context.set_default_timeout(PATIENCE_MS)
         self.page: Page = self.context.new_page()
         self.wrong: list[str] = []
         self.foreign: list[str] = []
