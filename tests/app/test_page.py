@@ -277,6 +277,7 @@ def test_a_dropped_table_is_looked_at_then_kept_then_asked(browser: "Browser", t
         )
         page.locator(".timeline li", has_text="2024-01-21").wait_for()
         page.get_by_role("heading", name="whom or what on 2024-01-22?").wait_for()
+        page.locator(".answers[aria-busy=false] li").first.wait_for()
         page.evaluate(
             """event => fetch("/api/v1/events?dataset=visits-of-ann", {method: "POST",
             headers: {"content-type": "application/json"}, body: JSON.stringify([event])})""",
