@@ -22,9 +22,9 @@ from xerte.errors import InputError, UnknownNameError
 from xerte.evaluation.situation import distribution
 from xerte.forecaster import Queries, ask
 from xerte.graph.stored import index_of
-from xerte.rates.blended import Blended, Ranking
+from xerte.rates.blended import Blended, Ranking, left_out
 from xerte.rates.blending import fit_blend, start
-from xerte.rates.counts import Counts
+from xerte.rates.counts import Counts, Triples
 from xerte.rates.fitting import fit
 from xerte.rates.predictor import Counted, happening
 
@@ -262,3 +262,23 @@ def test_rates_listen_to_a_model_that_knows_better() -> None:
     weight, levels = fit_blend(DATA, counts, base, ranking)
     assert np.isfinite(weight).all()
     assert levels[0].least >= 0
+
+
+def test_a_model_is_asked_about_all_or_it_is_said_and_its_own_favourites_are_among_them() -> None:
+    """A cap that nobody was told of left out what only the model holds for likely."""
+    counts, history = Counts.of(DATA), index_of(DATA)
+    known, ranking = counts.before(50), Ranking(Recurrence.fit(DATA), history)
+    every = Blended(fit(DATA, counts, questions=50), ranking, start(), (), "test", most=None)
+    asked = Triples(np.full(30, 3), np.full(30, 1), np.arange(30))
+    few = replace(every, most=4)
+    whole, part = (one.expected(known, asked, 7.0) for one in (every, few))
+    plain = Counted(every.base).expected(known, asked, 7.0)
+    of_model = np.flatnonzero(part != plain)
+    assert len(of_model) <= 4
+    np.testing.assert_allclose(part[of_model], whole[of_model])
+    assert int(ranking.forward_shares(asked, 50).argmax()) in of_model
+    assert int(plain.argmax()) in of_model
+    assert left_out(every, 30) is None is left_out(few, 4) is left_out(Counted(every.base), 1 << 40)
+    assert left_out(few, 30) == (
+        "test was asked about the 4 likeliest of 30 events; rates of past events answer for the others"
+    )

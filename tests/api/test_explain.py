@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -472,3 +473,13 @@ def test_the_text_of_an_explanation(model: Model) -> None:
     lines = str(told).splitlines()
     assert lines[0] == f"(Ann, visits, ?, 2024-01-12): {told.answer}"
     assert lines[1].endswith(told.reasons[0].sentence)
+
+
+def test_the_verdict_tells_the_probability_and_never_the_score_as_one(model: Model) -> None:
+    """A reader saw 55 % in the ranking and 40 % in the sentence below it, which was the share of the score."""
+    forecast = model.forecast(*ASKED)
+    best = replace(forecast.answers[0], probability=0.551)
+    likely = replace(forecast, answers=(best, *forecast.answers[1:])).explain().verdict
+    assert likely.startswith(f"{best.entity}, 55 % likely: ")
+    bare = replace(forecast, answers=tuple(replace(one, probability=None) for one in forecast.answers))
+    assert re.match(rf"{re.escape(best.entity)}, [\w ]+ % of the score: ", bare.explain().verdict)

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from xerte.cli import app
+from xerte.data.words import between, percent
 
 WHO, WHAT, WHOM = "Wenoravrin", "condemns", "Druerugard"
 
@@ -78,3 +79,15 @@ def test_before_all_data_and_far_beyond_it_is_answered_with_a_warning(answered: 
     far = answered(WHO, WHAT, WHOM, "--within", "50y")
     assert any(note.startswith("never tested so far ahead") for note in far["notes"])
     assert any("no model is trained on world" in note for note in far["notes"])
+
+
+def test_tables_hold_no_zeros_and_nothing_beyond_0_and_100_percent(tmp_path: Path) -> None:
+    """Of unlikely events there were rows of 0.0 %, and 0.1 % ± 0.4 reached below nothing."""
+    words = ["ask", "world", WHO, WHAT, "?", "--within", "1d", "--top", "200"]
+    result = CliRunner().invoke(app, words, env={"XERTE_HOME": str(tmp_path), "COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    assert " 0.0 % " not in result.stdout
+    assert "further answers below 0.1 %." in result.stdout
+    assert "±" not in result.stdout
+    assert (percent(0.0001), percent(0.9999), percent(0.25), percent(0.0)) == ("< 0.1 %", "> 99.9 %", "25.0 %", "0.0 %")
+    assert (between(0.01, 0.05), between(0.98, 0.05), between(0.5, None)) == ("0.0–6.0 %", "93.0–100.0 %", "")

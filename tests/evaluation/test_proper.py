@@ -10,6 +10,7 @@ from xerte.evaluation.proper import (
     brier,
     calibration_error,
     chance_error,
+    error_at,
     log_score,
     reliability,
     reliability_at,
@@ -42,9 +43,27 @@ def test_levels_of_too_few_answers_join_their_neighbour() -> None:
 
 
 def test_the_error_of_a_level_is_what_was_seen_and_what_chance_may_hide() -> None:
-    level = Level(0.4, 0.6, 100, 0.5, 0.4)
-    assert level.error == pytest.approx(0.1 + 2 * math.sqrt(0.24 / 100))
-    assert Level(0, 0.1, 100, 0.0, 0.0).error == pytest.approx(2 * math.sqrt(0.25) / 100)
+    # Wilson's interval of 40 of 100 is 0.309 to 0.498, of none of 100 0 to 0.037.
+    assert Level(0.4, 0.6, 100, 0.5, 0.4).error == pytest.approx(0.5 - 0.3094, abs=1e-3)
+    assert Level(0, 0.1, 100, 0.0, 0.0).error == pytest.approx(1.96**2 / (100 + 1.96**2))
+
+
+def test_few_cases_and_unlike_ones_say_nothing_of_how_reliable_a_probability_is() -> None:
+    """Two cases were once told as 0.9 ± 1.4, and a probability far above all that were seen as like the highest."""
+    levels = Level(0, 0.1, 1000, 0.05, 0.05), Level(0.1, 0.3, 400, 0.2, 0.22), Level(0.8, 1, 2, 0.9, 0.0)
+    assert error_at(levels, 0.9) is None
+    assert error_at(levels, 0.33) == error_at(levels, 0.2) == levels[1].error
+    assert error_at(levels, 0.5) is None
+    assert error_at((), 0.5) is None
+    assert all(0 < Level(0, 1, n, 0.5, hit).error < 1 for n in (20, 1000) for hit in (0.0, 0.5, 1.0))
+
+
+def test_weighed_answers_count_as_few_as_they_are() -> None:
+    p, happened = np.array([0.1] * 60), np.array([True] * 6 + [False] * 54)
+    weight = np.where(happened, 1.0, 9.0)
+    (level,) = reliability_at(p, happened, (0, 1), weight=weight)
+    assert level.happened == pytest.approx(6 / (6 + 54 * 9))
+    assert level.count == round((6 + 54 * 9) ** 2 / (6 + 54 * 81))
 
 
 def test_a_perfect_forecaster_stays_below_what_chance_makes() -> None:

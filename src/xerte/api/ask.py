@@ -24,7 +24,7 @@ from xerte.data.words import counted
 from xerte.errors import InputError
 from xerte.experiment.shelf import version
 from xerte.forecaster import Learner
-from xerte.rates.blended import Blended, Ranking
+from xerte.rates.blended import SCANNED, Blended, Ranking, asking, left_out
 from xerte.rates.blending import blended, fit_blend
 from xerte.rates.counts import Counts, Known, Triples
 from xerte.rates.model import RateModel
@@ -144,6 +144,7 @@ class Asker:
         )
         notes += self._warnings(known, known_before, end, horizon[1])
         notes += [f"{name} is in no fact: what is usual for others answers" for name in dict.fromkeys(new)]
+        notes += filter(None, [left_out(self.predictor, len(asked))])
         expected = self._expected(known, asked, *horizon)
         places = grouped(asked, [text == ASKS for text in words])
         rate = np.bincount(places, expected).astype(float)
@@ -197,14 +198,15 @@ class Asker:
             if not len(asked):
                 raise InputError("nothing ever happened with an entity of the watch list: there is nothing to look at")
         reasons = known.reasons(asked)
-        expected = self.predictor.expected(known, asked, units)
+        predictor = asking(self.predictor, SCANNED)
+        expected = predictor.expected(known, asked, units)
         usual = reasons.counts[:, 0, -1] * units  # its own events per unit of time, so far
         surprise = expected / usual.clip(min=1e-12)
         probability = happening(expected)
         likely = np.argsort(-probability, kind="stable")[:top]
         # Far above its own rate, and likely enough to be worth a look.
         strange = np.argsort(-np.where(probability >= 0.01, surprise, 0), kind="stable")[:top]
-        parts = tuple(
+        likeliest, strangest = (
             tuple(
                 Scanned(
                     *self._words((ASKS,) * 3, asked, row),
@@ -216,7 +218,9 @@ class Asker:
             )
             for rows in (likely, strange)
         )
-        return Scan(calendar.format(time), calendar.format(time + length), self.predictor.name, len(asked), *parts)
+        notes = (*self._notes, *filter(None, [left_out(predictor, len(asked))]))
+        dates = calendar.format(time), calendar.format(time + length)
+        return Scan(*dates, self.predictor.name, len(asked), likeliest, strangest, notes)
 
     def backtest(
         self,

@@ -17,7 +17,7 @@ from xerte.data.lineage import Lineage
 from xerte.errors import InputError
 from xerte.files import write_json, write_text
 from xerte.rates.backtest import judged
-from xerte.rates.blended import Blended
+from xerte.rates.blended import Blended, asking
 from xerte.rates.counts import Counts, Known
 from xerte.rates.fitting import recalibrated
 from xerte.rates.folds import POPULATIONS, Answered, Fold, ask_fold, fit_references
@@ -83,7 +83,7 @@ def run(
                 else:
                     predictor = _learned_until(asker, time, kind)
                 known = known_before(data, asker.counts, time)
-                answers = _without_late(data, predictor, time)
+                answers = asking(_without_late(data, predictor, time), None)
                 todo = partial(ask_fold, asker.counts, known, answers, references, horizon, questions, seed)
                 waiting.append((time, pool.submit(todo)))
             for time, found in waiting:

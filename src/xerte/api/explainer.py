@@ -105,6 +105,7 @@ class Case:
             why.reasons,
             is_asked=self.answer == self.known,
             without=without,
+            probability=next((one.probability for one in self.forecast.answers if one.entity == why.answer), None),
         )
 
     def share(self) -> float | None:

@@ -101,6 +101,7 @@ class Scan:
         model: what answered.
         events: how many were looked at.
         likely, surprising: the likeliest ones, and those farthest above their own usual rate.
+        notes: what a reader should know.
     """
 
     as_of: str
@@ -109,11 +110,13 @@ class Scan:
     events: int
     likely: tuple[Scanned, ...]
     surprising: tuple[Scanned, ...]
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The stable document."""
         lists = {name: [vars(one).copy() for one in getattr(self, name)] for name in ("likely", "surprising")}
-        return {"as_of": self.as_of, "until": self.until, "model": self.model, "events": self.events, **lists}
+        about = {"as_of": self.as_of, "until": self.until, "model": self.model, "events": self.events}
+        return {**about, **lists, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)

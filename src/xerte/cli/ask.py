@@ -7,6 +7,7 @@ import typer
 
 from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.data.words import LEAST_PERCENT, between, counted, percent
 
 if TYPE_CHECKING:
     from xerte.api.replies import Reply
@@ -93,11 +94,12 @@ def scan(
         return
     for title, events in (("Likely", found.likely), ("Likelier than usual", found.surprising)):
         rows = [
-            (f"{100 * one.probability:.1f} %", f"× {one.surprise:.1f}", one.subject, one.relation, one.object)
-            for one in events
+            (percent(one.probability), f"× {one.surprise:.1f}", one.subject, one.relation, one.object) for one in events
         ]
         columns = ("probability", "usual rate", "subject", "relation", "object")
         print_table(f"{title}, from {found.as_of} until {found.until}", columns, rows, left=0)
+    for note in found.notes:
+        print_text(f"note: {note}")
 
 
 def backtest(
@@ -157,23 +159,21 @@ def backtest(
 
 def _print(reply: "Reply") -> None:
     title = f"{reply.question}, knowing what happened before {reply.as_of}"
+    shown = [one for one in reply.answers if one.probability >= LEAST_PERCENT] or reply.answers[:1]
     rows = [
-        (
-            f"{100 * one.probability:.1f} %",
-            "" if one.reliability is None else f"± {100 * one.reliability:.1f}",
-            one.subject,
-            one.relation,
-            one.object,
-        )
-        for one in reply.answers
+        (percent(one.probability), between(one.probability, one.reliability), one.subject, one.relation, one.object)
+        for one in shown
     ]
-    print_table(title, ("probability", "", "subject", "relation", "object"), rows, left=0)
+    print_table(title, ("probability", "between", "subject", "relation", "object"), rows, left=0)
+    if len(shown) < len(reply.answers):
+        rest = counted(len(reply.answers) - len(shown), "further answer")
+        print_text(f"{rest} below 0.1 %.")
     if "expected" in reply.more:
         print_text(f"Expected: {reply.more['expected']:.2f} times until {reply.more['until']}.")
     if "median" in reply.more:
         print_text(
             f"Median: {reply.more['median'] or 'not within the horizon'}; not before {reply.more['until']}: "
-            f"{100 * reply.more['beyond']:.1f} %."
+            f"{percent(reply.more['beyond'])}."
         )
     if reply.evidence:
         print_table(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.output import print_table, print_text
-from xerte.data.words import counted
+from xerte.data.words import between, counted, percent
 
 if TYPE_CHECKING:
     from xerte.api import Forecast
@@ -62,7 +62,7 @@ def print_ranking(forecast: "Forecast", bars: bool = False) -> None:
 def _percent(probability: float | None, reliability: float | None) -> str:
     if probability is None:
         return "–"
-    return f"{100 * probability:.1f} %" + ("" if reliability is None else f" ± {100 * reliability:.1f}")
+    return percent(probability) + (f" ({between(probability, reliability)})" if reliability is not None else "")
 
 
 def _set(known: "Coverage", size: int) -> str:

@@ -9,6 +9,11 @@ Real = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 
 _LEAST = 1e-12
+_Z = 1.96
+FEWEST = 20
+"""Of fewer answers nothing is said about how reliable such ones are."""
+_LIKE = 0.05
+"""A probability so far from all that were seen is like none of them."""
 
 
 def brier(probability: Real, happened: Truth) -> float:
@@ -57,16 +62,24 @@ class Level:
 
     @property
     def error(self) -> float:
-        """How far off the level may be: what was seen, and two standard errors of it."""
-        deviation = np.sqrt(max(self.happened * (1 - self.happened), 0.25 / max(1, self.count)) / max(1, self.count))
-        return abs(self.mean - self.happened) + float(2 * deviation)
+        """How far off the level may be: the farther end of Wilson's 95 % interval of what was seen; below 1."""
+        n, share = max(1, self.count), self.happened
+        middle, wide = share + _Z**2 / (2 * n), _Z * np.sqrt(share * (1 - share) / n + (_Z / (2 * n)) ** 2)
+        low, high = ((middle + sign * wide) / (1 + _Z**2 / n) for sign in (-1, 1))
+        return float(max(self.mean - low, high - self.mean))
 
 
 def error_at(levels: tuple[Level, ...], probability: float) -> float | None:
-    """How far off such a probability may be; None where nothing was seen."""
-    near = [one for one in levels if one.least <= probability <= one.most]
-    near = near or sorted(levels, key=lambda one: abs(one.mean - probability))[:1]
-    return max((one.error for one in near), default=None)
+    """How far off such a probability may be; None where too few like it were seen."""
+
+    def distance(one: Level) -> float:
+        return max(one.least - probability, probability - one.most, 0.0)
+
+    told = [one for one in levels if one.count >= FEWEST]
+    nearest = min(map(distance, told), default=np.inf)
+    if nearest > _LIKE:
+        return None
+    return max(one.error for one in told if distance(one) == nearest)
 
 
 def reliability(probability: Real, happened: Truth, levels: int = 10) -> tuple[Level, ...]:
@@ -75,8 +88,13 @@ def reliability(probability: Real, happened: Truth, levels: int = 10) -> tuple[L
     return tuple(_level(probability[rows], happened[rows]) for rows in np.array_split(order, levels) if len(rows))
 
 
-def reliability_at(probability: Real, happened: Truth, edges: tuple[float, ...], least: int = 50) -> tuple[Level, ...]:
-    """Answers by levels between these probabilities; one of fewer answers joins the level below it."""
+def reliability_at(
+    probability: Real, happened: Truth, edges: tuple[float, ...], least: int = 50, weight: Real | None = None
+) -> tuple[Level, ...]:
+    """Answers by levels between these probabilities; one of fewer answers joins the level below it.
+
+    Where each stands for several, by its weight, a level counts as (Σ w)² / Σ w² answers.
+    """
     order = np.argsort(probability, kind="stable")
     cuts = np.searchsorted(probability[order], edges[1:-1])
     parts: list[npt.NDArray[np.int64]] = []
@@ -85,12 +103,16 @@ def reliability_at(probability: Real, happened: Truth, edges: tuple[float, ...],
             parts[-1] = np.concatenate([parts[-1], rows])
         else:
             parts.append(rows)
-    return tuple(_level(probability[rows], happened[rows]) for rows in parts if len(rows))
+    stands_for = np.ones(len(probability)) if weight is None else weight
+    return tuple(_level(probability[rows], happened[rows], stands_for[rows]) for rows in parts if len(rows))
 
 
-def _level(probability: Real, happened: Truth) -> Level:
-    ends = float(probability.min()), float(probability.max())
-    return Level(*ends, len(probability), float(probability.mean()), float(happened.mean()))
+def _level(probability: Real, happened: Truth, weight: Real | None = None) -> Level:
+    ends, count = (float(probability.min()), float(probability.max())), float(len(probability))
+    if weight is not None:
+        count = float(weight.sum() ** 2 / np.square(weight).sum())
+    means = (float(np.average(one, weights=weight)) for one in (probability, happened))
+    return Level(*ends, round(count), *means)
 
 
 def calibration_error(probability: Real, happened: Truth, levels: int = 10) -> float:

@@ -32,6 +32,7 @@ def verdict(
     reasons: tuple[Reason, ...],
     is_asked: bool = False,
     without: Without | None = None,
+    probability: float | None = None,
 ) -> str:
     """The sentence.
 
@@ -43,11 +44,16 @@ def verdict(
         reasons: heaviest first.
         is_asked: whether the candidate is the question's own entity.
         without: what asking again without the first reason's facts said.
+        probability: that it is among the true answers; where it is known it is told, and the share is not.
     """
     if rank is None:
         return f"{answer} was not reached: nothing the model read leads to it."
     place = "" if rank == 1 else f", {_ordinal(rank)}{f' behind {first}' if first else ''}"
-    who = answer + (f", {percent(share)}" if share is not None else "") + place
+    if probability is not None:
+        sure = f", {percent(probability)} likely"
+    else:
+        sure = f", {percent(share)} of the score" if share is not None else ""
+    who = answer + sure + place
     own = " It is the question’s own entity, which seldom is an answer." if is_asked else ""
     if not reasons:
         return f"{who}: the model names no fact for it.{own}"

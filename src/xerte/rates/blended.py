@@ -9,7 +9,7 @@ log odds P(s, p, o within h) = w · φ, with other numbers for events that never
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from xerte.forecaster import Forecaster, Queries, ask
 from xerte.graph.index import TemporalIndex
 from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, Known, Triples
 from xerte.rates.model import RateModel, seen_before
+from xerte.rates.predictor import Predictor
 
 Int = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
@@ -31,8 +32,10 @@ LATELY = (1, 2, 4)
 """Places of the half-lives that (s, p, ·) and (·, p, o) are counted with."""
 NUMBERS = 2 * (4 + 2 * len(LATELY) + len(CIRCUMSTANCES))
 _BATCH = 512
-_MOST = 2048
-"""Of more events than this only the likeliest by counts are asked about; the others keep their rates."""
+ASKED, SCANNED = 2048, 16_384
+"""Of more events than this a model is asked about the likeliest; the others keep their rates, which answers say."""
+_AT_ONCE = 64
+"""Of so few questions (s, p, ?) the model says itself which answers are likely."""
 _RARELY, _UNLIKELY = 1e-4, 1e-9
 
 
@@ -46,9 +49,12 @@ class Ranking:
 
     def shares(self, asked: Triples, time: int) -> Real:
         """p(o | s, p, time) and p(s | o, p⁻¹, time), knowing what happened before that time; [n, 2]."""
-        relation = torch.from_numpy(asked.relation)
-        own = self._share(asked.subject, forward(relation), asked.object, time)
+        relation, own = torch.from_numpy(asked.relation), self.forward_shares(asked, time)
         return np.stack([own, self._share(asked.object, reciprocal(relation), asked.subject, time)], 1)
+
+    def forward_shares(self, asked: Triples, time: int) -> Real:
+        """p(o | s, p, time) alone; [n]."""
+        return self._share(asked.subject, forward(torch.from_numpy(asked.relation)), asked.object, time)
 
     def _share(self, subject: Int, direction: torch.Tensor, object: Int, time: int) -> Real:
         key = torch.stack([torch.from_numpy(subject), direction], 1)
@@ -85,6 +91,13 @@ def features(base: RateModel, known: Known, asked: Triples, shares: Real) -> Cal
     return at
 
 
+def _place(value: Real) -> Int:
+    """The place of each in ascending order, from 0."""
+    place = np.empty(len(value), np.int64)
+    place[np.argsort(value, kind="stable")] = np.arange(len(value))
+    return place
+
+
 @dataclass(frozen=True)
 class Blended:
     """A predictor that listens to a model.
@@ -95,6 +108,7 @@ class Blended:
         weight: w; [NUMBERS].
         levels: how reliable its probabilities were on valid.
         name: what users call it.
+        most: of more events than this the model is asked about the likeliest only; None: about all.
     """
 
     base: RateModel
@@ -102,6 +116,7 @@ class Blended:
     weight: Real
     levels: tuple[Level, ...]
     name: str
+    most: int | None = ASKED
 
     def expected(self, known: Known, asked: Triples, horizon: float) -> Real:
         """As every predictor's."""
@@ -109,13 +124,36 @@ class Blended:
         found = self.base.cumulative(rate)
         if horizon <= 0 or not len(asked):
             return found
-        new = np.maximum(asked.subject, asked.object) >= known.counts.num_entities  # the model does not know it
-        rows = np.argsort(np.where(new, 0, -found), kind="stable")[: min(_MOST, int((~new).sum()))]
+        rows = self._likeliest(known, asked, found)
         some = asked[rows]
         phi = features(self.base, known, some, self.ranking.shares(some, known.as_of))(horizon)
         found[rows] = -np.log1p(-chance(phi, self.weight).clip(max=1 - 1e-12))
         return found
 
+    def _likeliest(self, known: Known, asked: Triples, rate: Real) -> Int:
+        """The rows of the events that the model is asked about: likely by counts or, where that costs little, by it."""
+        rows = np.flatnonzero(np.maximum(asked.subject, asked.object) < known.counts.num_entities)  # others are new
+        if self.most is None or len(rows) <= self.most:
+            return rows
+        place = _place(-rate[rows])
+        key = asked.subject[rows] * known.counts.num_relations + asked.relation[rows]
+        if len(np.unique(key)) <= _AT_ONCE:
+            place = np.minimum(place, _place(-self.ranking.forward_shares(asked[rows], known.as_of)))
+        return rows[np.argsort(place, kind="stable")[: self.most]]
+
     def reliability(self, probability: float) -> float | None:
         """As every predictor's."""
         return error_at(self.levels, probability)
+
+
+def asking(predictor: Predictor, most: int | None) -> Predictor:
+    """The same, its model asked about so many events at most; None: about all."""
+    return replace(predictor, most=most) if isinstance(predictor, Blended) else predictor
+
+
+def left_out(predictor: Predictor, events: int) -> str | None:
+    """What a reader should know where a model is not asked about all of so many events."""
+    if not isinstance(predictor, Blended) or predictor.most is None or events <= predictor.most:
+        return None
+    about = f"the {predictor.most:,} likeliest of {events:,} events"
+    return f"{predictor.name} was asked about {about}; rates of past events answer for the others"

@@ -27,7 +27,7 @@ TIMES, DRAWN, KEPT = 10, 24_000, 400
 _KINDS = (0.2, 0.4, 0.4)
 _DOUBT = 3.0
 """How strongly weights are held at those that leave the rates as they are."""
-_FORMAT = "xerte blended rates 1"
+_FORMAT = "xerte blended rates 2"
 
 
 def start() -> Real:
@@ -74,9 +74,7 @@ def fit_blend(
     scale = phi.std(0) + 1e-9
     found = fit_logistic(phi / scale, happened, weight, _DOUBT, start() * scale) / scale
     # Levels are of questions as they are drawn: each kept one stands for as many as its weight says.
-    stands_for = np.maximum(1, np.round(weight / weight.min())).astype(int).clip(max=50)
-    told = np.repeat(chance(phi, found), stands_for), np.repeat(happened, stands_for)
-    return found, reliability_at(*told, EDGES)
+    return found, reliability_at(chance(phi, found), happened, EDGES, weight=weight)
 
 
 def _kept(sample: Sample, seed: int) -> tuple[npt.NDArray[np.int64], Real]:

@@ -379,5 +379,7 @@ class Scan(Answered):
     """The likeliest ones."""
     surprising: list[Scanned]
     """Those farthest above their own usual rate."""
+    notes: list[str] | None = None
+    """What a reader should know."""
     versions: Versions | None = None
     """What the answer was made from."""
