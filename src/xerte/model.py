@@ -9,7 +9,7 @@ question, W edges sampled per attended node, K kept edges per question, d the wi
 vector is row slot · Q + question of `hidden` [V · Q, d].
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
@@ -329,16 +329,20 @@ class XERTE(Learner):
         """The weights with what follows from them, from the cache where nothing learns.
 
         A change in place is seen by the version a tensor counts. Fused and replayed optimisers do not count, so that
-        nothing is cached while training, nor over a change between training and not.
+        nothing is cached while training, nor over a change between training and not. A model with more entities and
+        the same weights (`experiment/growing`) is given the cache of the one before.
         """
         learning = torch.is_grad_enabled() or self.training
         weights = None if learning else tuple((p.data_ptr(), p._version) for p in self.parameters())
         made_of = weights, precision.now(self.relation.device)
         if not learning and self._cache is not None and self._cache[0] == made_of:
-            return self._cache[1]
+            kept = self._cache[1]
+            return kept if kept.encoding is self.encoding else replace(kept, encoding=self.encoding)
         relation = torch.cat([self.relation, self.self_loop])
         layers = [layer for layer in self.layers if isinstance(layer, Layer)]
-        made = Prepared.of(self.encoding, layers, relation, self.settings.relation_activation, not learning)
+        different = min(self.num_entities, self.trained_entities + 1)  # those never seen are all alike
+        for_all = None if learning else different
+        made = Prepared.of(self.encoding, layers, relation, self.settings.relation_activation, for_all)
         self._cache = None if learning else (made_of, made)
         return made
 

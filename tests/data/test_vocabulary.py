@@ -161,3 +161,20 @@ def test_a_dataset_knows_its_splits() -> None:
     assert dataset.seen_in_train().tolist() == [True, True, False, False, False]
     with pytest.raises(ValueError, match="the splits hold 5 facts, the dataset 4"):
         Dataset("x", facts, (2, 2, 1), PEOPLE, ACTIONS, dataset.calendar)
+
+
+def test_a_vocabulary_grows_without_a_copy_and_the_one_before_stays_what_it_was() -> None:
+    first = Vocabulary.of(["Ann", "Ben"])
+    second = first.grown(["Zoë"])
+    third = second.grown(["", "Dee"])
+    assert [list(one) for one in (first, second, third)] == [
+        ["Ann", "Ben"],
+        ["Ann", "Ben", "Zoë"],
+        [*second, "", "Dee"],
+    ]
+    assert third.fingerprint == Vocabulary.of([*second, "", "Dee"]).fingerprint
+    assert np.shares_memory(second.text, third.text)
+    other = second.grown(["another"])  # the room behind it is taken
+    assert (list(other)[3:], list(third)[3:]) == (["another"], ["", "Dee"])
+    many = [f"name {number}" for number in range(5000)]
+    assert list(third.grown(many)) == [*third, *many]

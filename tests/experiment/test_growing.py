@@ -16,8 +16,12 @@ from xerte.data.facts import Facts
 from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.experiment.growing import _made_anew as made_anew
 from xerte.experiment.growing import grown, tables, trained_weights
 from xerte.experiment.saved import data_fingerprint, fits, load_model, save_model
+from xerte.forecaster import Queries, ask
+from xerte.graph.stored import index_of
+from xerte.graph.tail import TailIndex
 from xerte.training.checkpoint import STATE, read_metadata
 
 DATA = small_dataset()
@@ -65,6 +69,29 @@ def test_a_candidate_never_seen_scores_as_the_average_does() -> None:
 )
 def test_tables_are_found(name: str, entity: set[str], relation: set[str]) -> None:
     assert [{of for of, _ in axes} for axes in tables(build(name, DATA))] == [entity, relation]
+
+
+@pytest.mark.parametrize("name", ["best", "xerte", "distmult", "cygnet"])
+def test_an_entity_more_is_a_row_more_of_the_same_table_and_answers_as_a_model_made_at_once(name: str) -> None:
+    model = build(name, DATA).float().eval()
+    model.lineage, frame = Lineage.of(DATA), model.frame
+    history = index_of(DATA)
+    queries = Queries.at(torch.tensor([0, 3]), torch.tensor([0, 5]), torch.tensor([60, 70]))
+
+    def after(number: int) -> TailIndex:
+        names = (frame.num_entities + number, frame.num_relations)
+        return TailIndex.over(history, Facts.of([(0, 0, names[0] - 1, 59)]), None, None, *names)
+
+    one = grown(model, replace(frame, num_entities=frame.num_entities + 1))
+    ask(one, after(1), queries)
+    two = grown(one, replace(frame, num_entities=frame.num_entities + 2))
+    at_once = made_anew(model, two.frame)
+    scores, wanted = (ask(which, after(2), queries).scores for which in (two, at_once))
+    assert torch.equal(scores, wanted)
+    assert scores.shape == (2, frame.num_entities + 2)
+    assert len(ask(one, after(1), queries).scores[0]) == frame.num_entities + 1, "the one before still answers"
+    for table, axis in tables(two)[0]:
+        assert axis or one.get_parameter(table).data_ptr() == two.get_parameter(table).data_ptr()
 
 
 def version_1(folder: Path, dataset: Dataset) -> None:

@@ -1,6 +1,7 @@
 """A column of texts that opens memory-mapped."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -19,6 +20,8 @@ class TextColumn:
         offsets: int64 [n + 1]; text i is text[offsets[i]:offsets[i + 1]].
     """
 
+    _room: "_Room | None" = None
+
     def __init__(self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
         self.text, self.offsets = text, offsets
 
@@ -34,6 +37,23 @@ class TextColumn:
         """The texts of this column, then those of another."""
         offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
         return type(self)(np.concatenate([self.text, other.text]), offsets)
+
+    def extended(self, texts: Sequence[str]) -> Self:
+        """The texts of this column, then these; what has room behind it is not copied.
+
+        A column and what it grew into share their bytes: let one column grow in one way only.
+        """
+        more = TextColumn.of(texts)
+        end, rows = len(self.text) + len(more.text), len(self) + len(texts)
+        room = self._room
+        if room is None or room.rows != len(self) or end > len(room.text) or rows >= len(room.offsets):
+            room = _Room.for_(self, end, rows)
+        room.text[len(self.text) : end] = more.text
+        room.offsets[len(self) + 1 : rows + 1] = len(self.text) + more.offsets[1:]
+        room.rows = rows
+        grown = type(self)(room.text[:end], room.offsets[: rows + 1])
+        grown._room = room
+        return grown
 
     def take(self, rows: npt.NDArray[np.integer]) -> Self:
         """The texts of these rows, in this order."""
@@ -58,3 +78,19 @@ class TextColumn:
 
     def __iter__(self) -> Iterator[str]:
         return (self[row] for row in range(len(self)))
+
+
+@dataclass
+class _Room:
+    """Arrays that hold a column and have room behind it; `rows` of them are taken."""
+
+    text: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+    rows: int
+
+    @staticmethod
+    def for_(column: TextColumn, end: int, rows: int) -> "_Room":
+        text = np.empty(end + end // 8 + 4096, np.uint8)
+        offsets = np.empty(rows + rows // 8 + 1024, np.int64)
+        text[: len(column.text)], offsets[: len(column) + 1] = column.text, column.offsets
+        return _Room(text, offsets, len(column))

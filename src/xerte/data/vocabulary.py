@@ -49,7 +49,7 @@ class Vocabulary(TextColumn):
         """
         if not names:
             return self
-        grown = self.followed_by(TextColumn.of(names))
+        grown = self.extended(names)
         grown.aliases = self.aliases
         if "_id_of" in self.__dict__:
             self._id_of.update(zip(names, range(len(self), len(grown)), strict=True))

@@ -101,12 +101,13 @@ class NodeEncoding(nn.Module):
         W_s, W_t = self.parts
         return EncodedParts(self.entities(entity, W_s), self.clocks(clock, clock_entity, W_t))
 
-    def entities(
-        self, entity: Int[Tensor, "n"] | None = None, weight: Float[Tensor, "d d_S"] | None = None
-    ) -> Float[Tensor, "n d"]:
-        """W_s ē + b of these entities, or of all; W_s may be at hand already."""
-        table = self.entity if entity is None else self.entity.index_select(0, entity)
-        return nn.functional.linear(table, self.parts[0] if weight is None else weight, self.project.bias)
+    def entities(self, entity: Int[Tensor, "n"], weight: Float[Tensor, "d d_S"]) -> Float[Tensor, "n d"]:
+        """W_s ē + b of these entities; W_s is at hand already."""
+        return nn.functional.linear(self.entity.index_select(0, entity), weight, self.project.bias)
+
+    def first_entities(self, count: int) -> Float[Tensor, "n d"]:
+        """W_s ē + b of the first so many entities."""
+        return nn.functional.linear(self.entity[:count], self.parts[0], self.project.bias)
 
     def clocks(
         self,

@@ -45,8 +45,9 @@ class Prepared:
     Attributes:
         encoding, layers: the weights.
         tables: of attention, for every step.
-        encoded: before and behind the first dense layer, the entities' part of h⁰ for all entities, and the matrix
-            that makes the clock's part of Φ; empty where it was not made.
+        encoded: before and behind the first dense layer, the entities' part of h⁰ for all entities, of which those
+            behind the last row are like it, and the matrix that makes the clock's part of Φ; empty where it was not
+            made.
         clocks: before and behind that layer, the last table of clock times that was asked for, and their parts of h⁰.
     """
 
@@ -58,7 +59,11 @@ class Prepared:
 
     @staticmethod
     def of(
-        encoding: NodeEncoding, layers: Sequence[Layer], relation: Float[Tensor, "P d"], activated: bool, for_all: bool
+        encoding: NodeEncoding,
+        layers: Sequence[Layer],
+        relation: Float[Tensor, "P d"],
+        activated: bool,
+        for_all: int | None,
     ) -> "Prepared":
         """Makes the tables; relations pass the same dense layers as nodes do.
 
@@ -66,16 +71,16 @@ class Prepared:
             encoding, layers: the weights.
             relation: p_k [2R + 1, d], the self-loop last.
             activated: whether relations pass LeakyReLU, too.
-            for_all: encode all entities as well, if they are not too many.
+            for_all: encode all entities as well, if they are not too many: so many, behind which all are like the last.
         """
         tables = []
         for layer in layers:
             tables.append(layer.attention(relation))
             if isinstance(layer.dense, nn.Linear):
                 relation = layer(relation) if activated else layer.dense(relation)
-        if not for_all or len(encoding.entity) > _ENTITIES:
+        if for_all is None or for_all > _ENTITIES:
             return Prepared(encoding, layers, tables)
-        encoded: tuple[tuple[Tensor, Tensor], ...] = ((encoding.entities(), encoding.parts[1]),)
+        encoded: tuple[tuple[Tensor, Tensor], ...] = ((encoding.first_entities(for_all), encoding.parts[1]),)
         if isinstance(dense := layers[0].dense, nn.Linear):
             encoded += ((dense(encoded[0][0]), dense.weight @ encoded[0][1]),)
         return Prepared(encoding, layers, tables, encoded)
@@ -122,15 +127,16 @@ class Prepared:
     ) -> Float[Tensor, "n d"]:
         """h⁰ (level 0), or what the first dense layer makes of it (1), where all entities are encoded already."""
         rows, weight = self.encoded[level]
+        encoded = entity.clamp(max=len(rows) - 1)
         if self.encoding.pairwise:
             own = torch.arange(len(entity), device=entity.device)
-            return EncodedParts(rows, self.encoding.clocks(clock, entity, weight)).sum(entity, own)
+            return EncodedParts(rows, self.encoding.clocks(clock, entity, weight)).sum(encoded, own)
         if known is not None and len(known):
             place = torch.searchsorted(known, clock).clamp_(max=len(known) - 1)
             if bool((known.index_select(0, place) == clock).all()):
                 kept = self.clocks.get(level)
                 if kept is None or kept[0] is not known:
                     kept = self.clocks[level] = known, self.encoding.clocks(known, None, weight)
-                return EncodedParts(rows, kept[1]).sum(entity, place)
+                return EncodedParts(rows, kept[1]).sum(encoded, place)
         distinct, place = torch.unique(clock, return_inverse=True)
-        return EncodedParts(rows, self.encoding.clocks(distinct, None, weight)).sum(entity, place)
+        return EncodedParts(rows, self.encoding.clocks(distinct, None, weight)).sum(encoded, place)
