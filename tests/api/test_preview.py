@@ -76,12 +76,24 @@ def test_pairs_of_opposite_names_are_found(tmp_path: Path, header: str, pair: st
     assert [column.role for column in seen.columns] == ["subject", "object", "relation", "time"]
 
 
+def test_seconds_over_years_are_asked_about_by_the_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    rows = [f"a{n % 7},likes,b{n % 5},{1289241911 + 7777 * n}.5" for n in range(400)]
+    seen = preview([table(tmp_path / "e.csv", "source,type,target,unixts", rows)])
+    assert any(problem.startswith("times span 35 days and tell minutes or seconds") for problem in seen.problems)
+    run = CliRunner().invoke(app, shlex.split(seen.command)[1:])
+    assert run.exit_code == 0, run.output
+    assert "unit day" in run.output
+    few = preview([table(tmp_path / "few.csv", "source,type,target,unixts", rows[:100])])
+    assert (few.problems, "--unit" in few.command) == ([], False), "nine days may well be asked about by the second"
+
+
 def test_a_column_of_few_values_could_be_the_relation(tmp_path: Path) -> None:
     rows = [f"a{n % 7},b{n % 5},{'TF'[n % 2]},{'xyz'[n % 3]},{'pq'[n % 2]},2024-01-{n % 28 + 1:02}" for n in range(100)]
     seen = preview([table(tmp_path / "e.csv", "source,target,verified,area,deal_kind,date", rows)])
     assert "--relation deal_kind" in seen.command
     assert seen.problems == [
-        "the relation is a guess: deal_kind has few values; so have area; a fixed text like =beats will do, too"
+        "the relation is a guess: deal_kind has few values; so have area; a fixed text like =beats will do too"
     ]
 
 
@@ -108,4 +120,4 @@ def test_a_date_split_over_columns_is_put_together(
 
 def test_columns_without_a_name_are_told(tmp_path: Path) -> None:
     seen = preview([table(tmp_path / "e.csv", ",subject,relation,,object,time", ["0,a,r,x,b,2024-01-01"])])
-    assert seen.problems == ["no name stands above column 1, 4: use the position to name it"]
+    assert seen.problems == ["2 columns have no name (1, 4): use the position"]

@@ -16,8 +16,8 @@ def test_fixed_texts_and_templates(tmp_path: Path) -> None:
     assert named(log) == [("Ben", "beats", "Cy", "2024-03-07"), ("Ada", "beats", "Ben", "2024-03-09")]
     log = read(tmp_path, GAMES, subject="winner", relation="beats in {cup}: {4}", object="loser", time=DATE)
     assert list(log.relations) == ["beats in Open: final", "beats in Open: semi"]
-    log = read(tmp_path, GAMES, subject="winner", relation="=beats {so}", object="loser", time=DATE)
-    assert list(log.relations) == ["beats {so}"], "braces around no column are a text"
+    log = read(tmp_path, GAMES, subject="winner", relation="=beats {", object="loser", time=DATE)
+    assert list(log.relations) == ["beats {"], "a brace alone is a text"
     line = '{"a": "x", "b": 1.50, "when": "2024-03-09"}\n'
     log = read(tmp_path, line, "e.jsonl", subject="a", relation="{a}-{b}", object="=y", time="when")
     assert named(log) == [("x", "x-1.5", "y", "2024-03-09")]
@@ -56,7 +56,8 @@ def test_values_that_say_nothing(tmp_path: Path) -> None:
         ("{9}", "no column 9: its columns are 1 to 7"),
         ("=", "a fixed text follows"),
         ("=<what is done>", "stands for a text of yours: write what is done, like =beats"),
-        ("=wins the {cup}", r"fixed text, but names a column: leave the = out to fill the braces in"),
+        ("=wins the {cpu}", "fixed text, but has braces"),
+        ("=wins the {cup}", "fixed text, but has braces: leave the = out to fill them in"),
         ("9" * 5000, "no column 9999"),
     ],
 )

@@ -159,7 +159,7 @@ BAD_CSV = [
      "the day or the month comes first cannot be told: write 2024-02-03 or 2024-03-02 "),
     ("day first", GOOD + "a,r,b,25.2.2024\n", 3, "time", "25.2.2024", "like 2024-04-01: write 2024-02-25 "),
     ("no date at all", GOOD + "a,r,b,25.13.2024\n", 3, "time", "25.13.2024", "like 2024-04-01 "),
-    ("blanks only", GOOD + "   \n", 3, "relation", "   ", "1 columns where 4"),
+    ("blanks only", GOOD + "   \n", 3, "relation", "   ", "1 column where 4"),
     ("bad encoding", GOOD.encode() + b"a,r\xff,b,2014-01-01\n", 3, "relation", "r\\xff", "not valid UTF-8"),
     ("text after a quote", GOOD + 'a,r,"b"c,2014-01-01\n' + GOOD, 3, "object", 'a,r,"b"c,2014-01-01', "broken quotes"),
     ("an open quote", GOOD + 'a,r,"b,2014-01-01\n' + GOOD, 3, "object", 'a,r,"b,2014-01-01', "broken quotes"),

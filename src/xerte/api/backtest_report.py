@@ -5,6 +5,7 @@ from html import escape
 
 from xerte.api.plots import lines_plot, reliability_plot
 from xerte.api.replies import Backtest
+from xerte.data.words import counted
 from xerte.rates.backtest import Part
 
 _STYLE = (
@@ -24,9 +25,9 @@ _PART = ("number", "came true", "skill")
 
 def report(found: Backtest) -> str:
     """Skill over time, reliability, and where it fails."""
-    title = f"{found.dataset}: {found.model}, {found.horizon:g} {found.unit}s ahead"
+    title = f"{found.dataset}: {found.model}, {found.horizon:g} {found.unit}{'s' * (found.horizon != 1)} ahead"
     times = f"from {found.times[0]} to {found.times[-1]}"
-    asked = f"Asked at {len(found.times)} times, {times}; learned anew: {found.retrain}."
+    asked = f"Asked {counted(len(found.times), 'time')}, {times}; learned anew: {found.retrain}."
     over_time = {
         name: [(found.format(time), value) for time, value in one.folds.items()] for name, one in found.judged.items()
     }

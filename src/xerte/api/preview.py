@@ -12,6 +12,7 @@ from xerte.data.guess import ColumnSeen, Guess, look
 from xerte.data.opening import open_sources
 from xerte.data.reading import scratch
 from xerte.data.records import Fault, records
+from xerte.data.rhythm import LONG_DAYS
 from xerte.data.source import FileFormat, Source
 from xerte.data.times import TimeReading
 from xerte.data.words import counted
@@ -115,12 +116,17 @@ def _problems(guess: Guess, faults: Sequence[str]) -> list[str]:
     problems += guess.notes
     if isinstance(guess.reading, InputError):
         problems.append(str(guess.reading))
+    if guess.days >= LONG_DAYS:
+        problems.append(
+            f"times span {guess.days:,} days and tell minutes or seconds: --unit day asks about a day, leave it out to "
+            "ask about a single moment"
+        )
     names = [column.name for column in guess.columns]
     problems += [f"{name} is the name of several columns: use positions" for name in _twice(names) if name.strip()]
     unnamed = [place for place, name in enumerate(names, 1) if not name.strip()]
     if unnamed:
         places = ", ".join(map(str, unnamed[:5])) + ", …" * (len(unnamed) > 5)
-        problems.append(f"no name stands above column {places}: use the position to name it")
+        problems.append(f"{counted(len(unnamed), 'column has', 'columns have')} no name ({places}): use the position")
     return problems
 
 
@@ -143,6 +149,8 @@ def _chosen(guess: Guess, faulty: bool, no_header: bool) -> list[tuple[str, str]
         chosen.append(("--time-format", guess.reading.pattern))
     if isinstance(guess.reading, InputError):
         chosen.append(("--time-format", "<a pattern>"))
+    if guess.days >= LONG_DAYS:
+        chosen.append(("--unit", "day"))
     if faulty:
         chosen.append(("--bad-rows", "skip"))
     return chosen

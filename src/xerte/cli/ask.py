@@ -151,10 +151,12 @@ def backtest(
         for name, one in found.judged.items()
     ]
     columns = ("questions", "number", "came true", "Brier", "skill", "over recency-frequency", "ECE (of chance)")
-    ahead = f"{found.horizon:g} {found.unit}s ahead"
+    ahead = f"{found.horizon:g} {found.unit}{'s' * (found.horizon != 1)} ahead"
     if out is not None:
         print_text(f"The report is {out / 'report.html'}, the trace {out / 'trace.json'}.")
-    print_table(f"{found.dataset}, {ahead}, asked at {len(found.times)} times from {found.times[0]} on", columns, rows)
+    print_table(
+        f"{found.dataset}, {ahead}, asked {counted(len(found.times), 'time')} from {found.times[0]} on", columns, rows
+    )
 
 
 def _print(reply: "Reply") -> None:

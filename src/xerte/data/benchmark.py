@@ -18,6 +18,7 @@ from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.data.words import counted
 from xerte.errors import BadRowError, InputError
 from xerte.types import Split
 
@@ -105,7 +106,7 @@ def _complain(path: Path, limits: tuple[int, int, int]) -> NoReturn:
         fields = line.split(b"\t")
         width = width or len(fields)
         if len(fields) not in _FACT_WIDTHS or len(fields) != width:
-            problem = f"{len(fields)} columns where {width if width in _FACT_WIDTHS else 5} are expected"
+            problem = f"{counted(len(fields), 'column')} where {width if width in _FACT_WIDTHS else 5} are expected"
             raise BadRowError(str(path), number, _COLUMNS[min(len(fields), 4)], _shown(line), problem)
         for column, field in zip(_COLUMNS, fields, strict=False):
             if not _WHOLE_NUMBER.fullmatch(field):

@@ -77,8 +77,8 @@ def resolve(asked: Column, columns: Sequence[str], path: Path, positions: bool =
                 raise InputError("a fixed text follows the =, like =beats")
             if text.startswith("<") and text.endswith(">"):  # as the preview prints it
                 raise InputError(f"{asked} stands for a text of yours: write what is done, like =beats")
-            if any(name in columns for name in _BRACED.findall(text)):
-                raise InputError(f"{asked} is a fixed text, but names a column: leave the = out to fill the braces in")
+            if _BRACED.search(text):
+                raise InputError(f"{asked} is a fixed text, but has braces: leave the = out to fill them in")
             return Expression((text,), asked)
         if _BRACED.search(asked):
             return _template(asked, columns, path, positions)

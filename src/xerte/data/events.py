@@ -19,7 +19,7 @@ from xerte.data.pairs import Pairs, read_pairs
 from xerte.data.reading import Coded, Scratch, encode, load, readable, scratch, texts, time_type
 from xerte.data.records import has_long_line
 from xerte.data.rejects import Reject, find_rejects, rejects_files, write_rejects
-from xerte.data.rhythm import SECONDS, finer_than_most
+from xerte.data.rhythm import LONG_DAYS, SECONDS, finer_than_most
 from xerte.data.source import Source
 from xerte.data.splits import Finding
 from xerte.data.sql import checked
@@ -30,8 +30,6 @@ from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.words import counted
 from xerte.errors import InputError
 
-_LONG_DAYS = 14
-"""Facts that span so many days are seldom asked about by the second."""
 _Name = TypeVar("_Name", TimeFormat, Tick, Lasting)
 SKIP = "skip"
 
@@ -315,7 +313,7 @@ def _findings(line: Timeline, found: Calendar | None, trimmed: int) -> list[Find
         findings.append(Finding("finer", odd, text))
     elif found is not None and found.unit in (Tick.SECOND, Tick.MINUTE):
         days = int(np.ptp(line.ticks.astype(np.int64))) * SECONDS[found.tick] // SECONDS[Tick.DAY]
-        if days >= _LONG_DAYS:
+        if days >= LONG_DAYS:
             text = (
                 f"a question is about one {found.unit}, though the facts span {days:,} days: with the unit day it is "
                 "about a day"

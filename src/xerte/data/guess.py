@@ -9,7 +9,7 @@ from xerte.data.columns import Column
 from xerte.data.reading import Scratch, load
 from xerte.data.roles import by_name, is_kind, is_part_of_date, plain, split_date
 from xerte.data.source import Source
-from xerte.data.times import TimeReading, infer_time
+from xerte.data.times import TimeFormat, TimeReading, infer_time
 from xerte.errors import InputError
 
 ROWS_LOOKED_AT = 100_000
@@ -54,6 +54,7 @@ class Guess:
         written: what to write for a role: a column, a template over columns or a fixed text.
         reading: how time would be read, or why nobody can tell; None without a column of times.
         notes: what the guesses rest on, where that is little.
+        days: how many the times span where they tell minutes or seconds, else 0.
     """
 
     rows: int
@@ -61,6 +62,7 @@ class Guess:
     written: dict[str, str]
     reading: TimeReading | InputError | None
     notes: list[str]
+    days: int = 0
 
 
 def look(db: Scratch, source: Source) -> Guess:
@@ -88,7 +90,7 @@ def look(db: Scratch, source: Source) -> Guess:
     reading = _reading(db, time, "-" if len(date) != 2 else "/") if time else None
     used = {**roles, **dict.fromkeys(date, "time")}
     columns = [_seen(db, n, name, used.get(name, _role_in(name, written)), rows) for n, name in enumerate(names)]
-    return Guess(rows, columns, written, reading, notes)
+    return Guess(rows, columns, written, reading, notes, _fine_days(db, reading))
 
 
 def _role_in(name: str, written: Mapping[str, str]) -> str:
@@ -141,7 +143,7 @@ def _guess_relation(
         return []
     written["relation"] = found[0] if words else _of_number(found[0])
     others = f"; so have {', '.join(found[1:5])}" if found[1:] else ""
-    return [f"the relation is a guess: {found[0]} has few values{others}; a fixed text like =beats will do, too"]
+    return [f"the relation is a guess: {found[0]} has few values{others}; a fixed text like =beats will do too"]
 
 
 def _is_time(db: Scratch, number: int) -> bool:
@@ -173,6 +175,17 @@ def _reading(db: Scratch, numbers: Sequence[int], between: str) -> TimeReading |
         return error
     (unread,) = db.con.execute(f"SELECT count(*) FILTER (({reading.sql}) IS NOT NULL) FROM raw").fetchone() or (0,)
     return reading if unread else InputError("its times cannot be read", hint="give their time format")
+
+
+def _fine_days(db: Scratch, reading: TimeReading | InputError | None) -> int:
+    """The days between the first and the last time, where more than a few times are no whole hours."""
+    if not isinstance(reading, TimeReading) or reading.format in (TimeFormat.INTEGER, TimeFormat.YEAR):
+        return 0
+    days, fine, rows = db.con.execute(
+        f"""SELECT (max(micros) - min(micros)) // 86_400_000_000, count(*) FILTER (micros % 3_600_000_000 <> 0),
+        count(micros) FROM (SELECT {reading.sql} AS micros FROM raw)"""
+    ).fetchone() or (0, 0, 0)
+    return int(days) if 10 * fine > rows else 0
 
 
 def _seen(db: Scratch, number: int, name: str, role: str, rows: int) -> ColumnSeen:

@@ -18,6 +18,7 @@ from typing import IO, NamedTuple
 
 from xerte.data.limits import DEEPEST_JSON, LONGEST_LINE
 from xerte.data.source import FileFormat, Source
+from xerte.data.words import counted
 from xerte.errors import InputError
 
 _MOST_LOOKED_AHEAD = 8_000_000
@@ -223,7 +224,7 @@ def _csv_fields(source: Source, raw: bytes, parts: list[bytes] | None) -> dict[i
         return Fault(source.columns[place], _shown(raw), "broken quotes")
     if len(parts) != width and not (len(parts) == width + 1 and not parts[-1]):
         column = source.columns[len(parts)] if len(parts) < width else str(width + 1)
-        return Fault(column, _shown(raw), f"{len(parts)} columns where {width} are expected")
+        return Fault(column, _shown(raw), f"{counted(len(parts), 'column')} where {width} are expected")
     fields: dict[int, str] = {}
     for place in source.wanted:
         try:

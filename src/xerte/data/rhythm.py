@@ -22,6 +22,8 @@ _TICKS_PER_UNIT = {
 _ENOUGH = 3
 """Fewer distinct times than this tell no rhythm: two days a month apart are still days."""
 _FEW = 0.1
+LONG_DAYS = 14
+"""Facts that span so many days are seldom asked about by the second or the minute."""
 _INT32 = np.iinfo(np.int32)
 _AT_ONCE = 1 << 20
 
