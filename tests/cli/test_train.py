@@ -146,7 +146,7 @@ def test_interrupted_the_same_command_goes_on(mine: str, tmp_path: Path, monkeyp
     assert "epoch 2: " in text
     weights = [read_metadata(tmp_path / name)["files"]["weights"]["sha256"] for name in ("whole", "model")]
     assert weights[0] == weights[1]
-    assert "holds this training, finished before: remove it to train anew" in ok(*command)
+    assert f"finished before: `xerte model remove {tmp_path / 'model'}` to train anew" in ok(*command)
     again = json.loads(ok(*command, "--json"))
     assert [epoch["loss"] for epoch in again["epochs"]] == [epoch["loss"] for epoch in whole["epochs"]]
 
@@ -315,10 +315,12 @@ def test_wrong_folders_and_datasets_are_one_sentence(mine: str, trained: Path, t
         "another folder or after removing this one"
     )
     assert mistake("train", mine, *TINY, "--out", trained) == (
-        f"{trained} holds another training (mine has changed since): choose another folder or remove it"
+        f"{trained} holds another training (mine has changed since): train into another folder with --out, "
+        f"or first `xerte model remove {trained}`"
     )
     assert mistake("train", "other", *TINY, "--out", trained) == (
-        f"{trained} holds another training (it learned from mine, not from other): choose another folder or remove it"
+        f"{trained} holds another training (it learned from mine, not from other): train into another folder with "
+        f"--out, or first `xerte model remove {trained}`"
     )
     (trained / "state.json").write_text("{")
     assert "is damaged or was not written by xerte" in mistake("evaluate", mine, "--model", trained)
@@ -356,6 +358,7 @@ def test_the_bar_tells_loss_rate_and_epoch(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setenv("COLUMNS", "160")
     with training_bar() as report:
         assert report is not None
+        assert "nan" not in capsys.readouterr().err
         report(Progress(epoch=1, epochs=4, step=5, steps=10, loss=0.25, queries_per_second=1234.5))
     assert "epoch 2/4, loss 0.2500, 1,23" in capsys.readouterr().err
 

@@ -10,8 +10,11 @@ import pytest
 from xerte.api.datasets import load
 from xerte.api.service import Service
 from xerte.data.lineage import Lineage
+from xerte.errors import InputError
+from xerte.experiment import saved
 from xerte.experiment.kept import FLOOR
-from xerte.experiment.shelf import default_model, models, trained_models
+from xerte.experiment.shelf import default_model, models, remove_model, trained_models
+from xerte.storage import lock
 
 
 def keep(folder: Path, mrr: float, age: float, dataset: str = "world") -> None:
@@ -47,3 +50,22 @@ def test_the_list_ends_with_what_needs_no_training() -> None:
     listed = models()
     assert [one.name for one in listed if one.dataset is None][:1] == [FLOOR]
     assert all(one.dataset is None for one in listed[-2:])
+
+
+def test_a_model_is_removed_and_nothing_else(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    keep(own_home / "runs" / "mine", 50, age=3)
+    keep(tmp_path / "folder", 50, age=3)
+    (tmp_path / "folder" / "notes.txt").write_text("kept")
+    with lock(own_home / "runs" / "mine" / ".lock"), pytest.raises(InputError, match="mine is being trained"):
+        remove_model("mine")
+    assert remove_model("mine") == own_home / "runs" / "mine"
+    assert not (own_home / "runs" / "mine").exists()
+    remove_model("folder")
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["notes.txt"]
+    with pytest.raises(InputError, match="no model called mine was trained here"):
+        remove_model("mine")
+    for packaged in ("yago-paper", saved.PRETRAINED / "yago-paper"):
+        with pytest.raises(InputError, match="came with the package, and stays"):
+            remove_model(packaged)
+    assert saved.find_model("yago-paper") is not None

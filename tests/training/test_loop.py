@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from xerte.experiment.train import Trained, train
 from xerte.forecaster import Learner, Loss, Queries, Scores
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
+from xerte.training import validation
 from xerte.training.checkpoint import STATE, read_metadata, sealed
 from xerte.training.loop import Trainer
 from xerte.training.progress import Epoch, Progress
@@ -326,6 +328,25 @@ def test_a_setting_younger_than_the_training_had_its_default(world: Dataset, tmp
         run(world, tmp_path, epochs=1, related=1)
     assert len(str(told.value)) < 200 + len(str(tmp_path))
     assert run(world, tmp_path, epochs=1, related=0).finished
+
+
+def test_a_validation_is_timed_on_facts_that_follow_each_other(world: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    valid, few, seconds = world.split(Split.VALID), 20, iter((9.0, 2.0))  # the first makes what is made once
+    asked: list[Facts] = []
+
+    def judged(_model: Learner, dataset: Dataset, _history: TemporalIndex) -> tuple[dict[str, float], float]:
+        asked.append(dataset.split(Split.VALID))
+        return {}, next(seconds)
+
+    monkeypatch.setattr(validation, "QUICK", few)
+    monkeypatch.setattr(validation, "validate", judged)
+    history = TemporalIndex.build(world.facts, world.num_entities, world.num_relations)
+    told = validation.validation_seconds(Mock(spec=Learner), world, history)
+    first = (len(valid) - few) // 2
+    assert [len(facts) for facts in asked] == [1, few]
+    for column, whole in zip(asked[1].columns(), valid[first : first + few].columns(), strict=True):
+        assert (column == whole).all()
+    assert told == 2.0 * len(valid) / few
 
 
 def test_another_dataset_in_the_same_folder_is_refused(world: Dataset, tmp_path: Path) -> None:

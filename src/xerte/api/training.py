@@ -22,6 +22,7 @@ from xerte.experiment.preset import resolve as resolve
 from xerte.experiment.registry import default_preset as default_preset
 from xerte.experiment.saved import is_usable as is_usable
 from xerte.experiment.shelf import default_model
+from xerte.experiment.shelf import remove_model as remove_model
 from xerte.experiment.train import Epoch as Epoch
 from xerte.experiment.train import Estimate as Estimate
 from xerte.experiment.train import Progress as Progress

@@ -11,6 +11,7 @@ _HINTS = {
     "name_taken": "choose another name, or replace it with --replace",
     "not_imported": "prepare it with `xerte data import`",
     "not_published": "take it under a name of your own with `xerte data import`",
+    "other_training": "train into another folder with --out, or first `xerte model remove {folder}`",
     "other_version": "remove the folder and make it again with `xerte data get` or `xerte data import`",
     "unfinished_model": "the same `xerte train` again finishes it",
     "unknown_dataset": "see `xerte data list`",

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
+from xerte.errors import InputError
 
 if TYPE_CHECKING:
     from xerte.experiment.shelf import TrainedModel
 
-model = typer.Typer(no_args_is_help=True, help="Models: list them, take a takeover back, sign and verify them.")
+model = typer.Typer(
+    no_args_is_help=True, help="Models: list and remove them, take a takeover back, sign and verify them."
+)
 
 
 @model.command("list")
@@ -41,6 +44,25 @@ def list_models(as_json: AsJson = False) -> None:
     print_table("", columns, rows, left=5)
     if not any(one.dataset for one in found):
         print_text("Nothing is trained yet: `xerte train DATA` does that.")
+
+
+@model.command("remove")
+def remove(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="A model trained here: its name or folder.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Deletes a model that was trained here. The next newest of its dataset answers from then on.
+
+    \b
+    xerte model remove mine-auto
+    """
+    from xerte.api.training import remove_model
+
+    if not yes and not typer.confirm(f"Delete the model {name}?", err=True):
+        raise InputError(f"{name} was not deleted")
+    folder = remove_model(name)
+    print_json({"name": name, "removed": str(folder)}) if as_json else print_text(f"{name} is gone from {folder}")
 
 
 @model.command("rollback")

@@ -127,7 +127,7 @@ def train(
         return
     finished = "unfinished" not in trained.metadata
     if not epochs and finished and not as_json:
-        print_text(f"{folder} holds this training, finished before: remove it to train anew.")
+        print_text(f"{folder} holds this training, finished before: `xerte model remove {name}` to train anew.")
     evaluation = None
     if trace is not None and finished:
         evaluation = trained.evaluate(Split.TEST)
@@ -219,15 +219,15 @@ def training_bar() -> Iterator["Callable[[Progress], None] | None"]:
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    text = TextColumn("epoch {task.fields[epoch]}, loss {task.fields[loss]:.4f}, {task.fields[rate]:,.0f} queries/s")
+    text = TextColumn("{task.fields[now]}")
     with Bar(
         TextColumn("{task.description}"), BarColumn(), text, TimeRemainingColumn(), console=Console(stderr=True)
     ) as bar:
-        job = bar.add_task("training", total=1, epoch="1", loss=float("nan"), rate=0.0)
+        job = bar.add_task("training", total=1, now="getting ready")
 
         def report(now: "Progress") -> None:
             done, total = now.epoch * now.steps + now.step, now.epochs * now.steps
-            epoch = f"{now.epoch + 1}/{now.epochs}"
-            bar.update(job, completed=done, total=total, epoch=epoch, loss=now.loss, rate=now.queries_per_second)
+            text = f"epoch {now.epoch + 1}/{now.epochs}, loss {now.loss:.4f}, {now.queries_per_second:,.0f} queries/s"
+            bar.update(job, completed=done, total=total, now=text)
 
         yield report

@@ -23,6 +23,7 @@ from xerte.experiment.registry import learner
 from xerte.experiment.version1 import upgraded
 from xerte.forecaster import Forecaster, Learner
 from xerte.home import home_folder
+from xerte.training.checkpoint import CHECKPOINT as CHECKPOINT
 from xerte.training.checkpoint import has_state, read_metadata, read_tensors, write_state
 from xerte.training.progress import Place
 
@@ -31,8 +32,6 @@ SEEDS = 1 << 32
 _INSTALLED = Path(__file__).parents[1] / "pretrained"
 PRETRAINED = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[3] / "pretrained"
 """Compact models that come with the package: inside it where it is installed, beside its source in a clone."""
-CHECKPOINT = "checkpoint"
-"""The folder, inside a model's, of a training under way."""
 _PRECISE = ("frequency", "phase")
 """Of these a small error grows with time: cos(ω t + φ)."""
 _VERSION_1 = ("dataset", "data")

@@ -1,18 +1,22 @@
 """The models that are there: trained ones under $XERTE_HOME and of the package, and those that need no training."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from xerte.data.dataset import Dataset
-from xerte.errors import XerteError
+from xerte.errors import InputError, XerteError
 from xerte.experiment import saved
 from xerte.experiment.answering import decisions
 from xerte.experiment.kept import FLOOR, is_behind
+from xerte.experiment.logs import FOLDER as LOGS
 from xerte.experiment.registry import MODELS
 from xerte.experiment.saved import CHECKPOINT, dataset_of, fits, models_in, own_shelves, usable_metadata
-from xerte.training.checkpoint import STATE, has_state
+from xerte.home import home_folder
+from xerte.storage import lock, remove
+from xerte.training.checkpoint import STATE, has_state, remove_state
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,33 @@ def default_model(dataset: Dataset) -> TrainedModel:
     if last is None or (newest.trained or "") > last.at:
         return newest
     return next((one for one in known if one.name == last.model and fits(Path(str(one.folder)), dataset)), newest)
+
+
+def remove_model(name: str | Path) -> Path:
+    """Deletes a model that was trained here, finished or not, by its name or folder; returns where it was.
+
+    What else lies in its folder stays, and the folder with it.
+
+    Raises:
+        InputError: there is none of that name, it came with the package, or it is being trained.
+    """
+    places = (Path(name), home_folder() / name, *(shelf / name for shelf in own_shelves()))
+    folder = next((place for place in places if has_state(place) or has_state(place / CHECKPOINT)), None)
+    own = folder is not None and not folder.resolve().is_relative_to(saved.PRETRAINED.resolve())
+    if folder is None and saved.find_model(name) is None:
+        raise InputError(f"no model called {name} was trained here")
+    if folder is None or not own:
+        raise InputError(f"{name} came with the package, and stays")
+    try:
+        with lock(folder / ".lock", timeout=0):
+            remove_state(folder)
+            remove_state(folder / CHECKPOINT)
+            remove(folder / LOGS)
+    except TimeoutError:
+        raise InputError(f"{name} is being trained: stop that first") from None
+    with suppress(OSError):  # something else lies there, too
+        folder.rmdir()
+    return folder
 
 
 def _described(folder: Path) -> TrainedModel | None:

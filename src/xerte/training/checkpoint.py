@@ -25,6 +25,8 @@ from xerte.storage import atomic_write, open_regular, read_small, remove, sweep
 
 FORMAT, UNSEALED = "xerte state 3", ("xerte state 1", "xerte state 2")
 STATE, SEAL, SIGNATURE = "state.json", "seal", "signature.json"
+CHECKPOINT = "checkpoint"
+"""The folder, inside a model's, of a training under way."""
 _LARGEST_STATE = 1 << 24
 _NO_DEFAULTS: Mapping[str, Mapping[str, Any]] = {}
 _FILE = re.compile(r"[a-z]+-[0-9a-f]{32}\.safetensors")
@@ -157,7 +159,13 @@ def refuse_other(
         if other and name == "lineage":
             other = _other_data(there, value)
         if other:
-            raise CheckpointError(f"{folder} holds another training ({other}): choose another folder or remove it")
+            model = folder.parent if folder.name == CHECKPOINT else folder
+            raise CheckpointError(
+                f"{model} holds another training ({other})",
+                hint="choose another folder or remove it",
+                code="other_training",
+                folder=str(model),
+            )
 
 
 def _other_data(there: Any, here: Any) -> str:
