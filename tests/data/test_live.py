@@ -1,6 +1,7 @@
 """A dataset that grows: durable, idempotent, auditable, and the same whether it was compacted or not."""
 
 import random
+import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from xerte import storage
-from xerte.data import compaction, live, store
+from xerte.data import acknowledged, compaction, live, store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.eventstore import FILE, EventStore
@@ -204,7 +205,7 @@ def test_compaction_changes_the_columns_and_nothing_else(folder: Path) -> None:
     assert compact(folder).added
     assert compact(folder) == compaction.Compacted(0, 0)
     names = {path.name.partition("-")[0] for path in folder.iterdir()}
-    assert names == {"manifest.json", "base", "events.sqlite"}
+    assert names == {"manifest.json", "base", "events.sqlite", "events.count"}
     assert store.describe(folder)["version"] == 2
 
 
@@ -291,8 +292,67 @@ def test_a_log_that_is_gone_is_missed(folder: Path) -> None:
     store.open_dataset(folder).append([VISIT])
     compact(folder)
     (folder / FILE).unlink()
+    with pytest.raises(DatasetError, match=r"events\.sqlite is missing, and with it 1 acknowledged events"):
+        store.open_dataset(folder)
+    (folder / acknowledged.FILE).unlink()
     with pytest.raises(DatasetError, match=r"has lost its log, events\.sqlite"):
         store.open_dataset(folder)
+
+
+def test_a_log_that_is_gone_before_anything_was_compacted_is_missed_and_not_made_anew(folder: Path) -> None:
+    dataset = store.open_dataset(folder)
+    dataset.append([VISIT])
+    for file in folder.glob(f"{FILE}*"):
+        file.unlink()
+    for again in (lambda: store.open_dataset(folder), lambda: dataset.append([VISIT])):
+        with pytest.raises(DatasetError, match="is missing, and with it 1 acknowledged events"):
+            again()
+    (folder / acknowledged.FILE).unlink()
+    assert len(store.open_dataset(folder).append([VISIT]).facts) == 5
+
+
+@pytest.mark.parametrize("harm", ["gone", "cut", "changed"])
+def test_acknowledged_events_in_a_damaged_wal_are_missed(folder: Path, harm: str, tmp_path: Path) -> None:
+    dataset = store.open_dataset(folder).append([VISIT])
+    dataset = dataset.append([{**VISIT, "subject": f"new {number}"} for number in range(200)])
+    copy = tmp_path / "copy"  # as a kill leaves it: the WAL is not yet in the file
+    shutil.copytree(folder, copy)
+    assert len(store.open_dataset(copy).facts) == 205
+    shutil.rmtree(copy)
+    shutil.copytree(folder, copy)
+    wal = copy / f"{FILE}-wal"
+    content = bytearray(wal.read_bytes())
+    content[len(content) // 2] ^= 1
+    wal.write_bytes({"gone": b"", "cut": content[: len(content) // 2], "changed": content}[harm])
+    (copy / f"{FILE}-shm").unlink()
+    with pytest.raises(DatasetError, match=r"has lost \d+ of 201 acknowledged events|cannot be read"):
+        store.open_dataset(copy)
+
+
+def test_what_is_told_and_not_readable_keeps_nobody_out(folder: Path) -> None:
+    store.open_dataset(folder).append([VISIT])
+    assert acknowledged.told(folder) == (1, 0)
+    (folder / acknowledged.FILE).write_bytes(b"\0" * 48)
+    assert len(store.open_dataset(folder).append([VISIT]).facts) == 6
+    assert acknowledged.told(folder) == (2, 0)
+
+
+def test_names_of_a_batch_that_could_not_be_committed_are_new_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appender = live.appender(store.open_dataset(folder))
+
+    def full(operation: storage.Operation, path: Path) -> None:
+        if operation == "fsync" and path.name == FILE:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(storage, "fault", full)
+    with pytest.raises(InputError, match="database or disk is full; nothing of the batch was stored"):
+        appender.append([("event", {**VISIT, "subject": "Zoë"})])
+    monkeypatch.undo()
+    live.appender(store.open_dataset(folder)).append([("event", {**VISIT, "subject": "Dee"})])
+    assert appender.append([("event", {**VISIT, "subject": "Zoë"})]).new_entities == ["Zoë"]
+    assert [row[0] for row in told(store.verify(folder))[4:]] == ["Dee", "Zoë"]
 
 
 def test_a_log_of_a_newer_program_is_refused(folder: Path) -> None:

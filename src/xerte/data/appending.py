@@ -113,17 +113,17 @@ class Appender:
         """
         latest = None if self._future else self._latest()
         events = [self._read(where, row, latest) for where, row in rows]
-        with self._store.transaction() as batch:
-            for kind, names in self._names.items():
-                names.sync(batch.names(kind, len(names)))
-            try:
+        try:
+            with self._store.transaction() as batch:
+                for kind, names in self._names.items():
+                    names.sync(batch.names(kind, len(names)))
                 report = self._write(batch, events, upsert)
-            except BaseException:
-                for names in self._names.values():
-                    names.undo()
-                raise
-            if place is not None:
-                batch.set_reached(*place)
+                if place is not None:
+                    batch.set_reached(*place)
+        except BaseException:
+            for names in self._names.values():
+                names.undo()
+            raise
         for names in self._names.values():
             names.keep()
         return report

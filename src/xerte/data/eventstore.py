@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte import storage
-from xerte.data import rowsums
+from xerte.data import acknowledged, rowsums
 from xerte.data.facts import Facts
 from xerte.errors import DatasetError, InputError
 
@@ -120,8 +120,10 @@ class EventStore:
         self.path = folder / FILE
         self._one_at_a_time = threading.Lock()
         self._extras = lru_cache(4096)(lambda seq: self.versions([seq])[0].extras)  # asked for column by column
-        if create and not self.path.exists():
-            self._create()
+        if not self.path.exists():
+            acknowledged.refuse_loss(self.path, None)
+            if create:
+                self._create()
         with self._damage_is_told():
             self._connection = _connect(self.path)
             version = _version_of(self._connection)
@@ -129,6 +131,9 @@ class EventStore:
             raise DatasetError(f"{self.path} has version {version} of the log, this program reads version {_FORMAT}")
         self._summed = version == _FORMAT
         self._inode = self.path.stat().st_ino
+        if self._summed:
+            with self._damage_is_told():
+                acknowledged.refuse_loss(self.path, *_written(self._connection))
 
     def close(self) -> None:
         """Ends the connection."""
@@ -264,8 +269,10 @@ class EventStore:
                     self._add_sums()
                     yield (batch := Batch(self._connection))
                     batch.count()
+                    held = _written(self._connection)
                     storage.fault("fsync", self.path)
                     self._connection.execute("COMMIT")
+                    acknowledged.tell(self.path.parent, *held)
                 except BaseException:
                     if self._connection.in_transaction:
                         self._connection.execute("ROLLBACK")
@@ -365,12 +372,19 @@ def _names(cursor: sqlite3.Cursor, kind: NameKind, start: int) -> list[str]:
     return [row[2] for row in rows]
 
 
+def _written(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many rows and names a log says it has."""
+    rows, names = connection.execute("SELECT rows, names FROM written").fetchone() or (0, 0)
+    return int(rows), int(names)
+
+
 def _check_counts(cursor: sqlite3.Cursor, rows: int, after: int) -> None:
     """Whether all rows behind some seq are there, and all names; seqs are counted without a gap."""
     last, names = cursor.execute("SELECT rows, names FROM written").fetchone() or (0, 0)
     if (
         type(last) is not int
-        or rows != max(0, last - after)
+        or last < after
+        or rows != last - after
         or names != cursor.execute("SELECT count(*) FROM name").fetchone()[0]
     ):
         raise _BrokenSumError("rows are missing")

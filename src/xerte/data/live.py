@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from xerte.data import acknowledged
 from xerte.data.appending import Appender, Report, Row, moment
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.eventstore import FILE, EventStore, Version
@@ -48,7 +49,7 @@ class Live:
 
 def is_live(folder: Path) -> bool:
     """Whether something was ever appended to the dataset in this folder."""
-    return os.path.lexists(folder / FILE)
+    return os.path.lexists(folder / FILE) or os.path.lexists(folder / acknowledged.FILE)
 
 
 def over(base: Dataset) -> Dataset:

@@ -1,0 +1,52 @@
+"""How much of a log was acknowledged, told in a small file beside it.
+
+SQLite does not miss its own file, nor the end of a WAL that was damaged or removed: it opens what is left, and events
+that were acknowledged would be gone without a word. The file is written over after every batch and not synced: what a
+power loss leaves of it tells of an earlier batch, never of one that is not there.
+"""
+
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+from xerte import storage
+from xerte.errors import DatasetError
+
+FILE = "events.count"
+_LENGTH = 48
+
+
+def tell(folder: Path, rows: int, names: int) -> None:
+    """Notes that so many rows and names are durable; where that cannot be noted, they are so all the same."""
+    content = f"{rows} {names}".encode()
+    line = b"%s %08x" % (content, zlib.crc32(content))
+    with suppress(OSError):
+        storage.overwrite(folder / FILE, line.ljust(_LENGTH - 1) + b"\n")
+
+
+def told(folder: Path) -> tuple[int, int]:
+    """Rows and names that must be there; (0, 0) where nothing readable is told."""
+    with suppress(OSError, ValueError):
+        content, _, sum = storage.read_small(folder / FILE, _LENGTH).strip().rpartition(b" ")
+        if int(sum, 16) == zlib.crc32(content):
+            rows, names = map(int, content.split())
+            return rows, names
+    return 0, 0
+
+
+def refuse_loss(log: Path, rows: int | None, names: int = 0) -> None:
+    """Whether a log holds what was acknowledged.
+
+    Args:
+        log: its file.
+        rows, names: what it holds; None: it is not there.
+
+    Raises:
+        DatasetError: it does not.
+    """
+    wanted_rows, wanted_names = told(log.parent)
+    hint = f"restore the dataset from a backup; what is left is taken for all there is once {FILE} is removed"
+    if rows is None and wanted_rows:
+        raise DatasetError(f"{log} is missing, and with it {wanted_rows:,} acknowledged events", hint=hint)
+    if rows is not None and (rows < wanted_rows or names < wanted_names):
+        raise DatasetError(f"{log} has lost {wanted_rows - rows:,} of {wanted_rows:,} acknowledged events", hint=hint)
