@@ -5,12 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from xerte.api.ask import Asker
 from xerte.api.model import Model
 from xerte.api.service import Service
-from xerte.forecaster import Learner
-from xerte.rates.folds import time_errors
+from xerte.baselines.oracle import Oracle
+from xerte.data.directions import forward
+from xerte.experiment.trace import commit, device_name
+from xerte.forecaster import Learner, Queries
+from xerte.rates.fitting import draw
+from xerte.rates.folds import POPULATIONS, fit_references, time_errors
+from xerte.rates.predictor import happening
+from xerte.rates.references import RecencyFrequency
 from xerte.types import Split
 
 FORMAT = "xerte questions 1"
@@ -31,7 +38,8 @@ def measure(name: str, model: str | None = None, questions: int = _QUESTIONS) ->
     span = chosen.dataset.calendar.ticks_per_unit
     test = chosen.dataset.split(Split.TEST).time
     days = max(1, (int(test[-1]) - int(test[0])) // span)
-    body: dict[str, Any] = {"format": FORMAT, "dataset": name, "model": model or "rates", "horizons": {}}
+    body: dict[str, Any] = {"format": FORMAT, "dataset": chosen.dataset.name, "model": asker.name}
+    body |= {"asked": questions, "device": device_name(chosen.device), "commit": commit(), "horizons": {}}
     for horizon in HORIZONS.get(name, ("7", "30")):
         found = asker.backtest(every=max(1, days // _FOLDS), horizon=horizon, questions=questions, workers=2)
         kinds = {kind: asdict(one) for kind, one in found.judged.items()}
@@ -45,6 +53,8 @@ def measure(name: str, model: str | None = None, questions: int = _QUESTIONS) ->
     if len(errors):
         ours, usual = np.median(errors, 0)
         body["time"] = {"events": len(errors), "median_error": float(ours), "of_mean_gap": float(usual)}
+    if name == "world":
+        body["oracle"] = _oracle(asker, times, questions)
     if chosen.calibration is not None:
         rank = chosen.evaluate_probabilities(Split.TEST, most=None).to_json()
         rank.pop("levels")
@@ -53,3 +63,29 @@ def measure(name: str, model: str | None = None, questions: int = _QUESTIONS) ->
             simple = Model.load("recurrence", chosen.dataset).evaluate_probabilities(Split.TEST, most=None)
             body["recurrence_sets"] = asdict(simple.check)
     return body
+
+
+def _oracle(asker: Asker, times: list[int], questions: int) -> dict[str, dict[str, float]]:
+    """How far probabilities of the next day lie from those of one who knows the rules of the world.
+
+    Only of the next day are its probabilities exact: what follows depends on what happens then.
+    """
+    data, counts, unit = asker.dataset, asker.counts, asker.dataset.calendar.ticks_per_unit
+    oracle = Service().model(data.name, "oracle")
+    assert isinstance(oracle.forecaster, Oracle)
+    references, found = fit_references(data, counts, unit, questions, 0), {}
+    for kind, shares in POPULATIONS.items():
+        errors = []
+        for time in times:
+            known, asked = counts.before(time), draw(counts, np.array([time]), time + unit, questions, 0, shares).asked
+            relation = forward(torch.from_numpy(asked.relation))
+            queries = Queries.at(torch.from_numpy(asked.subject), relation, torch.full((len(asked),), time))
+            true = oracle.forecaster.probabilities(oracle.history, queries)[np.arange(len(asked)), asked.object]
+            recency = references[kind].recency.probability(RecencyFrequency.features(counts, time, asked))
+            climate = references[kind].climatology.probability(asked.relation)
+            told = happening(asker.predictor.expected(known, asked, 1.0))
+            errors.append(np.stack([np.abs(one - true) for one in (told, climate, recency, np.zeros_like(true))]))
+        all = np.concatenate(errors, 1)
+        names = ("mean_error", "of_climatology", "of_recency_frequency", "mean_of_true")  # the last: |0 - true|
+        found[kind] = {"questions": all.shape[1], **dict(zip(names, all.mean(1).tolist(), strict=True))}
+    return found
