@@ -14,6 +14,7 @@ from reports import performance_pages as pages
 from reports.table import markdown
 from test_contract import LEARNERS, asked, build, forecast, index, loss, small_dataset, training_batch
 from xerte import api
+from xerte import precision as precisions
 from xerte.cli.evaluate import command_of
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
@@ -56,6 +57,13 @@ def test_rounded_products_forecast_nearly_the_same(name: str, device: str, small
     there, here = exact.scores[both].double(), rounded.scores[both].double()
     assert (name == "ttranse") == torch.equal(there, here), "only L1 distances have no product to round"
     assert np.corrcoef(there.cpu(), here.cpu())[0, 1] > 0.99
+
+
+def test_a_processor_that_refuses_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precisions, "_PRODUCT", "import os; os.abort()")
+    precisions._check_bf16.cache_clear()
+    with pytest.raises(InputError, match="cannot multiply in bf16: choose float32"):
+        products(Precision.BF16, CPU).__enter__()
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -1,7 +1,10 @@
 """How exactly matrices are multiplied."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import torch
@@ -29,10 +32,12 @@ def products(precision: Precision, device: torch.device) -> Iterator[None]:
     Torch's switches for a GPU are the whole process's: one thread at a time may use it with a precision of its own.
 
     Raises:
-        InputError: the device does not know the precision.
+        InputError: the device does not know the precision, or cannot use it on this machine.
     """
     if precision is Precision.TF32 and device.type != "cuda":
         raise InputError(f"tf32 needs a GPU, and this device is {device.type}: choose float32 or bf16")
+    if precision is Precision.BF16 and device.type == "cpu":
+        _check_bf16()
     switches = _switches(device)
     before = [switch.fp32_precision for switch in switches]
     # Casts are not remembered: a recorded step must make them anew, from the weights as they then are.
@@ -50,3 +55,19 @@ def products(precision: Precision, device: torch.device) -> Iterator[None]:
 def _switches(device: torch.device) -> tuple[Any, ...]:
     """Those of torch for matrices and for recurrent layers; elsewhere than on a GPU there are none."""
     return (torch.backends.cuda.matmul, torch.backends.cudnn.rnn) if device.type == "cuda" else ()
+
+
+_PRODUCT = "import torch; a = torch.ones(64, 64, dtype=torch.bfloat16); a @ a; a[:, :57] @ a[:57]"
+
+
+@cache
+def _check_bf16() -> None:
+    """Tries products in another process: some virtual machines announce matrix units (AMX) and end who uses them.
+
+    Raises:
+        InputError: the processor refuses.
+    """
+    tried = subprocess.run([sys.executable, "-c", _PRODUCT], capture_output=True, check=False)  # noqa: S603
+    if tried.returncode:
+        remedy = "choose float32, or set ONEDNN_MAX_CPU_ISA=AVX10_1_512 to do without its matrix units"
+        raise InputError(f"this processor cannot multiply in bf16: {remedy}")

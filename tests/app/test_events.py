@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from xerte.api.imports import import_events
 from xerte.api.service import Service
 from xerte.app.served import Served
 from xerte.app.settings import ServerSettings
+from xerte.data.dataset import Dataset
 
 VISIT = {"subject": "Ann", "relation": "visits", "object": "Ben", "time": "2024-01-10"}
 QUESTION = {"subject": "Ann", "relation": "visits", "time": "2024-01-21"}
@@ -104,6 +106,23 @@ def test_a_client_may_wait_for_the_next_event(served: Served) -> None:
             time.sleep(0.3)
             send(client, VISIT)
             assert [one["object"] for one in waiting.result(10).json()["events"]] == ["Ben"]
+
+
+def test_a_version_without_an_event_does_not_end_the_wait(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    with local(served, ServerSettings(write=True)) as client:
+        place = client.get("/api/v1/events").json()["next"]
+        looks = count()
+        version_of = served.service.version_of
+
+        def another(dataset: Dataset) -> str:
+            """As when a dataset gets its log, some looks before the first event is in it."""
+            if (look := next(looks)) == 3:
+                dataset.append([VISIT])
+            return f"{version_of(dataset)}-{look}"
+
+        monkeypatch.setattr(served.service, "version_of", another)
+        answer = client.get("/api/v1/events", params={"next": place, "wait": 20}).json()
+        assert [one["object"] for one in answer["events"]] == ["Ben"]
 
 
 def test_events_from_a_time_on_are_told_as_they_happened(client: TestClient) -> None:

@@ -1,6 +1,7 @@
 """Events: taken in, and told in the order in which they came."""
 
 import asyncio
+from collections.abc import Callable
 from time import monotonic
 from typing import Annotated
 
@@ -65,19 +66,27 @@ async def feed(
             return happened(data, since, from_next(next), limit)
         return arrived(data, None if next is None else from_next(next), limit)
 
-    found = await asyncio.to_thread(look)
-    if wait and not found.events and since is None:
-        await unless_gone(request, _until_more(request, there, wait))
+    if wait and since is None:
+        found = await unless_gone(request, _once_some_came(request, there, look, wait))
+    else:
         found = await asyncio.to_thread(look)
     more = to_next(found.position, found.position + 1) if since is None or found.more else None
     body = {"events": found.events, "next": more, "version": there.service.version_of(found.dataset)}
     return answer(schemas.Feed.model_validate(body), request)
 
 
-async def _until_more(request: Request, there: Served, seconds: float) -> None:
-    """Returns when something came, the time is over, or the server stops."""
-    before, end = there.service.version_of(there.dataset), monotonic() + seconds
-    while monotonic() < end and not request.app.state.stopping:
+async def _once_some_came(request: Request, there: Served, look: Callable[[], Feed], seconds: float) -> Feed:
+    """What is there when something came, the time is over, or the server stops.
+
+    The version is read before the look: an event that comes in between is seen by the next look. It also changes
+    without an event, when a dataset gets its log.
+    """
+    end, seen = monotonic() + seconds, ""
+    found: Feed | None = None
+    while True:
+        version = there.service.version_of(there.dataset)
+        if found is None or version != seen:
+            found, seen = await asyncio.to_thread(look), version
+        if found.events or monotonic() >= end or request.app.state.stopping:
+            return found
         await asyncio.sleep(_LOOK_S)
-        if there.service.version_of(there.dataset) != before:
-            return
