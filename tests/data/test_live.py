@@ -304,9 +304,10 @@ def test_a_log_that_is_gone_before_anything_was_compacted_is_missed_and_not_made
     dataset.append([VISIT])
     for file in folder.glob(f"{FILE}*"):
         file.unlink()
-    for again in (lambda: store.open_dataset(folder), lambda: dataset.append([VISIT])):
-        with pytest.raises(DatasetError, match="is missing, and with it 1 acknowledged events"):
-            again()
+    with pytest.raises(DatasetError, match="is missing, and with it 1 acknowledged events"):
+        store.open_dataset(folder)
+    with pytest.raises(DatasetError, match="is missing, and with it 1 acknowledged events"):
+        dataset.append([VISIT])
     (folder / acknowledged.FILE).unlink()
     assert len(store.open_dataset(folder).append([VISIT]).facts) == 5
 
@@ -323,7 +324,8 @@ def test_acknowledged_events_in_a_damaged_wal_are_missed(folder: Path, harm: str
     wal = copy / f"{FILE}-wal"
     content = bytearray(wal.read_bytes())
     content[len(content) // 2] ^= 1
-    wal.write_bytes({"gone": b"", "cut": content[: len(content) // 2], "changed": content}[harm])
+    harmed: dict[str, bytes] = {"gone": b"", "cut": bytes(content[: len(content) // 2]), "changed": bytes(content)}
+    wal.write_bytes(harmed[harm])
     (copy / f"{FILE}-shm").unlink()
     with pytest.raises(DatasetError, match=r"has lost \d+ of 201 acknowledged events|cannot be read"):
         store.open_dataset(copy)
