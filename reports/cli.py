@@ -394,6 +394,9 @@ def questions(
     dataset: Data,
     model: Annotated[str | None, typer.Option(help="Whose ranking the rates listen to (default: rates alone).")] = None,
     number: Annotated[int, typer.Option("--questions", min=1, help="Questions of each kind at each time.")] = 4000,
+    first: Annotated[
+        int | None, typer.Option(min=1, help="Of the questions who, only the latest so many (default: all of test).")
+    ] = None,
     root: Root = ROOT,
 ) -> None:
     """Measures answers of likelihood on test: skill, calibration, sets, times; the record goes to results/questions/.
@@ -405,6 +408,6 @@ def questions(
     from reports.questions import FOLDER, measure
 
     with busy(dataset):
-        found = measure(dataset, model, number)
+        found = measure(dataset, model, number, first)
     write_json(root / FOLDER / f"{Path(dataset).name}-{Path(model).name if model else 'rates'}.json", found)
     print_json(found)

@@ -27,8 +27,10 @@ HORIZONS = {"icews14": ("7d", "30d"), "icews0515": ("7d", "30d"), "yago": ("1y",
 _FOLDS, _QUESTIONS = 12, 4000
 
 
-def measure(name: str, model: str | None = None, questions: int = _QUESTIONS) -> dict[str, Any]:
-    """Everything about one dataset and one model; None: rates alone.
+def measure(
+    name: str, model: str | None = None, questions: int = _QUESTIONS, first: int | None = None
+) -> dict[str, Any]:
+    """Everything about one dataset and one model; None: rates alone. Of first answers the latest so many; None: all.
 
     The form of all this was chosen on valid; test is looked at here only.
     """
@@ -56,11 +58,11 @@ def measure(name: str, model: str | None = None, questions: int = _QUESTIONS) ->
     if name == "world":
         body["oracle"] = _oracle(asker, times, questions)
     if chosen.calibration is not None:
-        rank = chosen.evaluate_probabilities(Split.TEST, most=None).to_json()
+        rank = chosen.evaluate_probabilities(Split.TEST, most=first).to_json()
         rank.pop("levels")
         body["first_answers"] = rank
         if isinstance(chosen.forecaster, Learner):
-            simple = Model.load("recurrence", chosen.dataset).evaluate_probabilities(Split.TEST, most=None)
+            simple = Model.load("recurrence", chosen.dataset).evaluate_probabilities(Split.TEST, most=first)
             body["recurrence_sets"] = asdict(simple.check)
     return body
 

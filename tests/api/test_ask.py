@@ -20,7 +20,8 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.text import TextColumn
 from xerte.errors import InputError, UnknownNameError
 from xerte.evaluation.situation import distribution
-from xerte.forecaster import Queries, ask
+from xerte.forecaster import Forecaster, Queries, Scores, ask
+from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
 from xerte.rates.blended import Blended, Ranking, left_out
 from xerte.rates.blending import fit_blend, start
@@ -282,3 +283,23 @@ def test_a_model_is_asked_about_all_or_it_is_said_and_its_own_favourites_are_amo
     assert left_out(few, 30) == (
         "test was asked about the 4 likeliest of 30 events; rates of past events answer for the others"
     )
+
+
+def test_a_model_is_asked_once_whatever_the_horizon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--when asked it again for each of sixteen horizons."""
+    calls: list[int] = []
+
+    def counting(forecaster: Forecaster, history: TemporalIndex, queries: Queries) -> Scores:
+        calls.append(len(queries))
+        return ask(forecaster, history, queries)
+
+    monkeypatch.setattr("xerte.rates.blended.ask", counting)
+    counts = Counts.of(DATA)
+    ranking = Ranking(Recurrence.fit(DATA), index_of(DATA))
+    listening = Blended(fit(DATA, counts, questions=50), ranking, start(), (), "test")
+    known, asked = counts.before(50), counts.events[:5]
+    soon, late = (listening.expected(known, asked, horizon) for horizon in (1.0, 14.0))
+    assert len(calls) == 2  # who, and by whom
+    assert (soon < late).all()
+    assert ranking.shares(asked, 40).tolist() != ranking.shares(asked, 50).tolist()
+    assert not replace(ranking, history=index_of(DATA))._kept

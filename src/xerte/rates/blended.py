@@ -9,7 +9,7 @@ log odds P(s, p, o within h) = w · φ, with other numbers for events that never
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ ASKED, SCANNED = 2048, 16_384
 """Of more events than this a model is asked about the likeliest; the others keep their rates, which answers say."""
 _AT_ONCE = 64
 """Of so few questions (s, p, ?) the model says itself which answers are likely."""
+_KEPT = 64
 _RARELY, _UNLIKELY = 1e-4, 1e-9
 
 
@@ -46,11 +47,22 @@ class Ranking:
     forecaster: Forecaster
     history: TemporalIndex
     temperature: float = 1.0
+    _kept: dict[tuple[int, bytes], Real] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def shares(self, asked: Triples, time: int) -> Real:
-        """p(o | s, p, time) and p(s | o, p⁻¹, time), knowing what happened before that time; [n, 2]."""
-        relation, own = torch.from_numpy(asked.relation), self.forward_shares(asked, time)
-        return np.stack([own, self._share(asked.object, reciprocal(relation), asked.subject, time)], 1)
+        """p(o | s, p, time) and p(s | o, p⁻¹, time), knowing what happened before that time; [n, 2].
+
+        They do not depend on how far ahead is asked: those of the latest events are kept.
+        """
+        key = time, b"".join(one.tobytes() for one in (asked.subject, asked.relation, asked.object))
+        found = self._kept.get(key)
+        if found is None:
+            relation, own = torch.from_numpy(asked.relation), self.forward_shares(asked, time)
+            found = np.stack([own, self._share(asked.object, reciprocal(relation), asked.subject, time)], 1)
+            while len(self._kept) >= _KEPT:
+                self._kept.pop(next(iter(self._kept)), None)
+            self._kept[key] = found
+        return found
 
     def forward_shares(self, asked: Triples, time: int) -> Real:
         """p(o | s, p, time) alone; [n]."""
