@@ -13,16 +13,21 @@ from typing import Annotated, Any
 
 import typer
 
-from fuzz import commands, faults, imports, questions, state
+from fuzz import commands, documents, faults, http, imports, questions, state
 from fuzz.judge import Record
 
-TARGETS = {"imports": imports, "questions": questions, "commands": commands, "state": state, "faults": faults}
+TARGETS = {
+    "imports": imports, "questions": questions, "commands": commands, "documents": documents, "http": http,
+    "state": state, "faults": faults,
+}  # fmt: skip
 
 
 def main(
     seconds: Annotated[float, typer.Option(help="How long each target runs.")] = 60,
     seed: Annotated[int, typer.Option(help="Repeats a run.")] = 0,
-    only: Annotated[str, typer.Option(help="One target: imports, questions, commands, state or faults.")] = "",
+    only: Annotated[
+        str, typer.Option(help="One target: imports, questions, commands, documents, http, state or faults.")
+    ] = "",
     most: Annotated[int, typer.Option(help="At most so many inputs for each target.")] = 10**9,
     save: Annotated[Path | None, typer.Option(help="Add what came of it to this file.")] = None,
 ) -> None:

@@ -76,15 +76,16 @@ def judge(record: Record, input: str, run: Callable[[], object]) -> None:
     Args:
         record: of its target.
         input: what repeats it.
-        run: returns where there is a result, raises XerteError where there is a sentence, WrongError where it is false.
+        run: returns where there is a result, or how it ended ("sentence", "remade"); raises XerteError where there is a
+            sentence, WrongError where it is false.
     """
     record.inputs += 1
     begun, busy = time.perf_counter(), time.process_time()
     try:
         with _alarm(), warnings.catch_warnings():
             warnings.simplefilter("error")
-            run()
-        record.outcomes["result"] += 1
+            ended = run()
+        record.outcomes[ended if isinstance(ended, str) else "result"] += 1
     except XerteError as error:
         record.sentences[error.code] += 1
         text = f"xerte: {sentence(error)}"
