@@ -66,6 +66,23 @@ def overwrite(path: Path, content: bytes) -> None:
         os.close(file)
 
 
+def reserve(path: Path, start: bytes, size: int) -> None:
+    """Makes a file of so many bytes that begins like this, with room for all of them on the disk.
+
+    Who maps it into memory and writes there cannot run out of space any more, which would end the process.
+    """
+    fault("create", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        fault("write", path)
+        file.write(start)
+        file.flush()
+        if size > len(start) and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        for place in range(file.seek(0, os.SEEK_END), size, _BLOCK):
+            file.write(bytes(min(_BLOCK, size - place)))
+
+
 def fsync(path: Path) -> None:
     """Makes a file's bytes, or a folder's names, survive a power loss. Windows has no such thing for a folder."""
     if os.name == "nt" and path.is_dir():

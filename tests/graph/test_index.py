@@ -130,14 +130,6 @@ def test_twenty_bytes_per_directed_edge() -> None:
     assert sum(column.nbytes for column in index.base.values()) == 20 * index.num_edges
 
 
-def test_arrays_make_the_same_index() -> None:
-    facts: list[Fact] = [(0, 1, 2, 5), (2, 0, 1, 3), (1, 2, 1, 4)]
-    index = TemporalIndex.from_arrays(build(facts).arrays(), R)
-    assert_answers_like(index, facts)
-    with pytest.raises(ValueError, match="added or hidden"):
-        index.with_facts(Facts.of([(0, 0, 1, 2)])).arrays()
-
-
 @pytest.mark.gpu
 def test_gpu_answers_like_cpu() -> None:
     facts: list[Fact] = [(i % E, i % R, (i * i) % E, i % T) for i in range(60)]

@@ -15,21 +15,20 @@ TIMES = st.one_of(st.integers(-2, 2), st.integers(-(2**31), 2**31 - 1))
 FACTS = st.lists(st.tuples(st.integers(0, E - 1), st.integers(0, R - 1), st.integers(0, E - 1), TIMES), max_size=30)
 
 
-@given(FACTS, st.integers(1, 12), st.integers(1, 12), st.none() | st.sets(st.integers(0, E - 1), min_size=1))
+@given(FACTS, st.integers(1, 12), st.integers(1, 12))
 def test_segments_are_sorted_tuples(
-    rows: list[tuple[int, int, int, int]], edges_at_once: int, facts_at_once: int, some: set[int] | None
+    rows: list[tuple[int, int, int, int]], edges_at_once: int, facts_at_once: int
 ) -> None:
     """Hypothesis and monkeypatch do not mix: the sizes of blocks are set and put back by hand."""
     before = ordering._EDGES_AT_ONCE, ordering._FACTS_AT_ONCE
     ordering._EDGES_AT_ONCE, ordering._FACTS_AT_ONCE = edges_at_once, facts_at_once
     try:
-        entities = None if some is None else np.array(sorted(some), np.int32)
-        columns, degree = sorted_segments(Facts.of(rows), np.arange(len(rows), dtype=np.int32), R, E, entities)
+        columns, degree = sorted_segments(Facts.of(rows), R, E)
     finally:
         ordering._EDGES_AT_ONCE, ordering._FACTS_AT_ONCE = before
     edges = [(s, t, 2 * p, o, number) for number, (s, p, o, t) in enumerate(rows)]
     edges += [(o, t, 2 * p + 1, s, number) for number, (s, p, o, t) in enumerate(rows)]
-    edges = sorted(edge for edge in edges if some is None or edge[0] in some)
+    edges.sort()
     assert degree.tolist() == [sum(edge[0] == entity for edge in edges) for entity in range(E)]
     stored = zip(*(columns[name].tolist() for name in ("time", "relation", "object", "fact")), strict=True)
     assert list(stored) == [edge[1:] for edge in edges]
@@ -51,3 +50,9 @@ def test_repeated_facts_are_found_across_blocks(monkeypatch: pytest.MonkeyPatch)
         assert repeated(Facts.of(rows)).tolist() == [2, 6]
     with pytest.raises(ValueError, match="time order"):
         repeated(Facts.of(rows[::-1]))
+
+
+def test_a_small_budget_sorts_fewer_edges_at_once() -> None:
+    assert ordering.at_once(None) == 1 << 23
+    assert ordering.at_once(200_000_000) == 2_000_000
+    assert ordering.at_once(0) == 1 << 16

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import resource
 import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -76,7 +77,7 @@ def hashes(folder: Path) -> dict[str, str]:
 def small(tmp_path: Path) -> Dataset:
     """A dataset with its index beside it."""
     dataset = keep(tmp_path / "small", Facts.of(FACTS))
-    save_index(built(dataset), place(dataset))
+    save_index(dataset, place(dataset))
     return dataset
 
 
@@ -119,7 +120,8 @@ def test_a_large_index_is_mapped_not_copied(tmp_path: Path) -> None:
     rng, size = np.random.default_rng(0), 1_000_000
     columns = (rng.integers(0, high, size).astype(np.int32) for high in (9_000, 250, 9_000, 4_000))
     dataset = keep(tmp_path / "large", Facts(*columns), 9_000, 250)
-    fresh = index_of(dataset)  # makes and keeps it
+    fresh = built(dataset)
+    index_of(dataset)  # makes and keeps it
     index = opened(dataset)
     mapped, read = _mapped(place(dataset).folder / FOLDER)
     for name in TemporalIndex.COLUMNS:
@@ -265,13 +267,35 @@ def test_where_nothing_can_be_written_the_index_is_made_every_time(
 ) -> None:
     dataset = keep(tmp_path / "d", Facts.of(FACTS))
 
-    def refuse(index: TemporalIndex, kept: Kept) -> None:
+    def refuse(dataset: Dataset, kept: Kept, memory: int | None) -> None:
         raise PermissionError(kept.folder)
 
     monkeypatch.setattr("xerte.graph.stored.save_index", refuse)
     for _ in range(2):
         assert_same(index_of(dataset), built(dataset))
     assert not (place(dataset).folder / FOLDER).exists()
+
+
+def test_an_index_made_within_a_budget_is_the_same(tmp_path: Path) -> None:
+    """A budget of nothing sorts 2¹⁶ edges at once, so these are several blocks."""
+    rng, size = np.random.default_rng(0), 150_000
+    columns = (rng.integers(0, high, size).astype(np.int32) for high in (9_000, 25, 9_000, 400))
+    dataset = keep(tmp_path / "some", Facts(*columns), 9_000, 25)
+    assert_same(index_of(dataset, memory=0), built(dataset))
+    verify_index(dataset)
+
+
+def test_a_full_disk_is_an_error_before_anything_is_mapped(tmp_path: Path) -> None:
+    dataset = keep(tmp_path / "d", Facts.of(FACTS))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            save_index(dataset, place(dataset))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (place(dataset).folder / FOLDER).exists()
+    assert_same(index_of(dataset), built(dataset))
 
 
 def test_a_dataset_with_an_index_is_still_a_dataset(small: Dataset) -> None:

@@ -122,7 +122,7 @@ def test_snapshots_of_a_live_dataset_have_the_index_of_their_facts(
         if number % 5 == 4:
             dataset = dataset.retract(str(rng.integers(number)))
         if number == 17:
-            compaction.compact(folder, lambda made, kept: write_index(_built(made), kept))
+            compaction.compact(folder, write_index)
             dataset = store.open_dataset(folder)
             assert dataset.kept is not None
             assert (dataset.kept.columns / "index").is_dir()

@@ -116,10 +116,9 @@ def compact(name: str) -> compaction.Compacted:
 
 def compacted_index(dataset: Dataset, kept: Kept) -> None:
     """Writes the index of new columns beside them."""
-    from xerte.graph.index import TemporalIndex
     from xerte.graph.stored import write_index
 
-    write_index(TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations), kept)
+    write_index(dataset, kept)
 
 
 def compact_soon(dataset: Dataset) -> bool:

@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import mmap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -18,7 +18,16 @@ import numpy.typing as npt
 import xxhash
 
 from xerte.errors import DatasetError
-from xerte.storage import MANIFEST, atomic_write, open_regular, read_small, recover, write_new
+from xerte.storage import (
+    MANIFEST,
+    atomic_write,
+    fsync,
+    open_regular,
+    read_small,
+    recover,
+    reserve,
+    write_new,
+)
 
 _MANIFEST_LIMIT = 16 << 20
 _BLOCK = 1 << 18
@@ -51,12 +60,10 @@ def write_arrays(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[s
 
 def _write_array(path: Path, array: npt.NDArray[Any]) -> FileEntry:
     array = np.ascontiguousarray(array)
-    header = io.BytesIO()
-    if path.suffix == ".npy":
-        np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    elif array.dtype != np.uint8:
+    if path.suffix != ".npy" and array.dtype != np.uint8:
         raise ValueError(f"{path.name}: only bytes are written without a header, not {array.dtype}")
-    content = (header.getvalue(), array.reshape(-1).view(np.uint8).data)
+    header = _header(array.dtype, len(array)) if path.suffix == ".npy" else b""
+    content = (header, array.reshape(-1).view(np.uint8).data)
     digest, fast = hashlib.sha256(), xxhash.xxh3_128()
     for part in content:
         digest.update(part)
@@ -64,6 +71,38 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> FileEntry:
     write_new(path, *content)
     size = sum(memoryview(part).nbytes for part in content)
     return {"bytes": size, "sha256": digest.hexdigest(), "xxh3": fast.hexdigest()}
+
+
+def _header(dtype: np.dtype[Any], length: int) -> bytes:
+    """What a flat array's file begins with, NumPy's format 1.0."""
+    header = io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(header, described)
+    return header.getvalue()
+
+
+def map_array(path: Path, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
+    """A new `.npy` file, mapped into memory to be filled; `finish_arrays` makes it last."""
+    start = _header(np.dtype(dtype), length)
+    size = len(start) + length * np.dtype(dtype).itemsize
+    reserve(path, start, size)
+    with path.open("r+b") as file:
+        return np.frombuffer(mmap.mmap(file.fileno(), size), dtype, length, len(start))
+
+
+def finish_arrays(folder: Path, names: Iterable[str]) -> dict[str, FileEntry]:
+    """Syncs mapped files and returns the entries for the manifest."""
+    return {name: _finish(folder / name) for name in names}
+
+
+def _finish(path: Path) -> FileEntry:
+    fsync(path)
+    digest, fast, block = hashlib.sha256(), xxhash.xxh3_128(), memoryview(bytearray(_BLOCK))
+    with path.open("rb") as file:
+        while read := file.readinto(block):
+            digest.update(block[:read])
+            fast.update(block[:read])
+        return {"bytes": file.tell(), "sha256": digest.hexdigest(), "xxh3": fast.hexdigest()}
 
 
 def write_manifest(folder: Path, body: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from xerte.data.directions import is_reciprocal, relation_of
 from xerte.data.facts import Facts
-from xerte.graph.ordering import sorted_segments
+from xerte.graph.ordering import COLUMNS, sorted_segments
 from xerte.segment import expand
 
 
@@ -60,7 +60,7 @@ class TemporalIndex:
     plain: ClassVar[bool] = True
     """Whether nothing was added or hidden: the columns are all there is."""
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("relation", "object", "time", "fact", "by_relation")
+    COLUMNS: ClassVar[tuple[str, ...]] = COLUMNS
 
     def __init__(self, base: Column, start: Tensor, stop: Tensor, num_relations: int, num_facts: int) -> None:
         self.base = base
@@ -75,8 +75,7 @@ class TemporalIndex:
         facts: Facts, num_entities: int, num_relations: int, device: torch.device | str = "cpu"
     ) -> "TemporalIndex":
         """Sorts all facts and their reciprocals once."""
-        ids = np.arange(len(facts), dtype=np.int32)
-        columns, degree = sorted_segments(facts, ids, num_relations, num_entities)
+        columns, degree = sorted_segments(facts, num_relations, num_entities)
         stop = np.cumsum(degree)
         base = {name: torch.from_numpy(column).to(device) for name, column in columns.items()}
         start, end = torch.from_numpy(stop - degree).to(device), torch.from_numpy(stop).to(device)
@@ -257,16 +256,9 @@ class TemporalIndex:
         nothing = Facts.of([])
         return TailIndex.supposing(self, added or nothing, hidden or nothing) if added or hidden else self
 
-    def arrays(self) -> dict[str, npt.NDArray[np.integer]]:
-        """The columns, to be written to disk."""
-        if not self.plain:
-            raise ValueError("an index with added or hidden facts is not stored: build it from its facts")
-        bounds = np.append(self.segment_start.numpy(force=True), len(self.base["time"]))
-        return {"entity_start": bounds} | {name: self.base[name].numpy(force=True) for name in self.COLUMNS}
-
     @staticmethod
     def from_arrays(arrays: Mapping[str, npt.NDArray[np.integer]], num_relations: int) -> "TemporalIndex":
-        """The index whose columns `arrays` gave; memory-mapped arrays stay on disk."""
+        """The index of these columns and `entity_start`; memory-mapped arrays stay on disk."""
         base = {name: torch.from_numpy(arrays[name]) for name in TemporalIndex.COLUMNS}
         bounds = torch.from_numpy(np.ascontiguousarray(arrays["entity_start"], dtype=np.int64))
         return TemporalIndex(base, bounds[:-1], bounds[1:], num_relations, len(base["time"]) // 2)

@@ -12,6 +12,8 @@ from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
 from xerte.data.folder import (
     damaged,
+    finish_arrays,
+    map_array,
     open_arrays,
     read_manifest,
     seal,
@@ -22,6 +24,7 @@ from xerte.data.live import Live
 from xerte.data.store import describe
 from xerte.errors import DatasetError, RemadeWarning
 from xerte.graph.index import TemporalIndex
+from xerte.graph.ordering import sorted_segments
 from xerte.graph.tail import TailIndex
 from xerte.storage import atomic_folder
 
@@ -30,11 +33,16 @@ _SMALL_TAIL = 4096
 FORMAT, VERSION = "xerte index", 2
 
 
-def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIndex:
+def index_of(dataset: Dataset, device: torch.device | str = "cpu", memory: int | None = None) -> TemporalIndex:
     """The index of all facts: the one beside the dataset, else a new one, which is put there for the next time.
 
     One that is damaged is made anew, with a RemadeWarning. A dataset that was not opened from a folder has no place for
-    one; where nothing can be written, it is made every time. What was appended since is laid over it.
+    one; where nothing can be written, it is made every time, in memory. What was appended since is laid over it.
+
+    Args:
+        dataset: whose facts.
+        device: where the columns shall be.
+        memory: bytes that making it may take.
     """
     if dataset.kept is not None and dataset.kept.live is not None:
         return _live_index(dataset, dataset.kept.live, device)
@@ -44,11 +52,10 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu") -> TemporalIn
         except DatasetError as error:
             if error.code == "damaged_dataset":
                 warnings.warn(f"{error.message}: the index is made anew", RemadeWarning, stacklevel=2)
-    index = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
-    if dataset.kept is not None:
         with suppress(OSError, DatasetError):
-            save_index(index, dataset.kept)
-    return index.to(device)
+            save_index(dataset, dataset.kept, memory)
+            return open_index(dataset, dataset.kept).to(device)
+    return TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations, device)
 
 
 def _live_index(dataset: Dataset, live: Live, device: torch.device | str = "cpu") -> TemporalIndex:
@@ -86,8 +93,8 @@ class _Large:
     seq: npt.NDArray[np.int64]
 
 
-def save_index(index: TemporalIndex, kept: Kept) -> None:
-    """Writes the index of a dataset's facts beside them, all of it or nothing, in the place of the one that is there.
+def save_index(dataset: Dataset, kept: Kept, memory: int | None = None) -> None:
+    """Makes the index of a dataset's facts beside them, all of it or nothing, in the place of the one that is there.
 
     Raises:
         OSError: the folder cannot be written.
@@ -95,13 +102,19 @@ def save_index(index: TemporalIndex, kept: Kept) -> None:
     """
     if seal(describe(kept.folder)) != kept.seal:
         raise damaged(kept.folder, "has changed since it was opened")
-    write_index(index, kept)
+    write_index(dataset, kept, memory)
 
 
-def write_index(index: TemporalIndex, kept: Kept) -> None:
-    """Writes the index of columns beside them, be they named by a manifest or not yet."""
+def write_index(dataset: Dataset, kept: Kept, memory: int | None = None) -> None:
+    """Makes the index of columns beside them, be they named by a manifest or not yet, in files mapped into memory."""
     with atomic_folder(kept.columns / FOLDER, replace=True) as new:
-        files = write_arrays(new, {f"{name}.npy": column for name, column in index.arrays().items()})
+
+        def files_for(size: int) -> dict[str, npt.NDArray[np.int32]]:
+            return {name: map_array(new / f"{name}.npy", np.int32, size) for name in TemporalIndex.COLUMNS}
+
+        _, degree = sorted_segments(dataset.facts, dataset.num_relations, dataset.num_entities, files_for, memory)
+        files = write_arrays(new, {"entity_start.npy": np.append(0, np.cumsum(degree))})
+        files |= finish_arrays(new, [f"{name}.npy" for name in TemporalIndex.COLUMNS])
         write_manifest(new, {"format": FORMAT, "version": VERSION, "dataset": kept.seal, "files": files})
 
 
