@@ -340,7 +340,9 @@ class XERTE(Learner):
             return kept if kept.encoding is self.encoding else replace(kept, encoding=self.encoding)
         relation = torch.cat([self.relation, self.self_loop])
         layers = [layer for layer in self.layers if isinstance(layer, Layer)]
-        different = min(self.num_entities, self.trained_entities + 1)  # those never seen are all alike
+        different = self.num_entities
+        if self.lineage is not None:
+            different = min(different, self.lineage.entities.count + 1)  # those never seen are all alike
         for_all = None if learning else different
         made = Prepared.of(self.encoding, layers, relation, self.settings.relation_activation, for_all)
         self._cache = None if learning else (made_of, made)
