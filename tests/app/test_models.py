@@ -38,3 +38,15 @@ def test_reliability_is_that_of_the_rates(client: TestClient, served: Served) ->
     assert [one["count"] for one in body["levels"]] == [one.count for one in served.model(None).reliability()]
     assert all(one["least"] <= one["mean"] <= one["most"] for one in body["levels"])
     assert body["versions"]["model"] == "rates"
+
+
+def test_the_card_of_a_model(client: TestClient, served: Served) -> None:
+    body = client.get("/api/v1/card").json()
+    assert body["text"].startswith("# recurrence")
+    assert (body["name"], body["trained_on"], body["versions"]["model"].partition("-")[0]) == (
+        "recurrence",
+        {},
+        "recurrence",
+    )
+    assert body["calibration"]["questions"] > 0
+    assert client.get("/api/v1/card", params={"model": "nobody"}).status_code == 404

@@ -163,6 +163,19 @@ def test_a_bad_event_keeps_its_batch_out(folder: Path, change: dict[str, Any], p
     assert len(dataset.append([VISIT]).facts) == 5, "the rest goes on"
 
 
+def test_the_latest_fact_is_one_that_stands(folder: Path) -> None:
+    later = [{**VISIT, "time": f"2024-02-0{day}", "id": str(day)} for day in (1, 2, 3)]
+    store.open_dataset(folder).append(later)
+    compact(folder)
+    dataset = store.open_dataset(folder)
+    assert [dataset.last_time] + [(dataset := dataset.retract(id)).last_time for id in ("3", "1", "2")] == [
+        33,
+        32,
+        32,
+        3,
+    ]
+
+
 def test_the_future_is_taken_where_it_is_meant(folder: Path) -> None:
     assert len(store.open_dataset(folder).append([{**VISIT, "time": "2999-01-01"}], future=True).facts) == 5
 

@@ -57,9 +57,12 @@ class Client:
         without: "Sequence[FactInNames]" = (),
         given: "Sequence[FactInNames]" = (),
         model: str | None = None,
+        versions: schemas.Versions | None = None,
     ) -> schemas.Forecast:
-        """As `Model.forecast`."""
+        """As `Model.forecast`; with the versions of an earlier answer, from what was read then."""
         question = _question(subject, relation, time, object, top, model, without, given)
+        if versions is not None:
+            question["versions"] = versions.to_json()
         return self._post("forecast", question, schemas.Forecast)
 
     def explain(

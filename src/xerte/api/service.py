@@ -78,12 +78,20 @@ class Service:
 
     def versions(self, model: Model, dataset: Dataset | None = None) -> schemas.Versions:
         """What this model's answers are made from; the dataset is the model's own unless given."""
-        weights = version(model.metadata) or f"{model.name}-{__version__}"
+        weights = version(model.metadata) or untrained_version(model.name)
         return schemas.Versions(dataset=self.version_of(dataset or model.dataset), model=weights)
 
     def version_of(self, dataset: Dataset) -> str:
         """The version of a snapshot."""
         return self._versions.of(dataset)
+
+    def dataset_at(self, name: str, version: str) -> Dataset:
+        """A dataset as it was at a version.
+
+        Raises:
+            InputError: it cannot be had.
+        """
+        return self._versions.dataset(self.dataset(name), version)
 
     def forecast(self, dataset: str, asked: schemas.ForecastRequest) -> Forecast:
         """The answers to one question."""
@@ -99,6 +107,11 @@ class Service:
         chosen = [self.model(dataset, name) for name in asked.models]
         words = (asked.subject, asked.relation, asked.time)
         return compare(self.dataset(dataset), *words, chosen, object=asked.object, top=asked.top)
+
+
+def untrained_version(name: str) -> str:
+    """The version of a model without weights: that of this program."""
+    return f"{name}-{__version__}"
 
 
 def forecast(model: Model, asked: schemas.ForecastRequest) -> Forecast:

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from xerte.api import schemas
 from xerte.errors import CheckpointError, DatasetError, InputError, UnknownNameError, XerteError, shown
 
-_MISSING = {"unknown_dataset", "dataset_not_here", "unknown_model", "unknown_watch"}
+_MISSING = {"unknown_dataset", "unknown_version", "dataset_not_here", "unknown_model", "unknown_watch"}
 _HTTP = {
     404: ("not_found", "there is nothing at this address", "GET /openapi.json lists what there is"),
     405: ("method_not_allowed", "this address does not take that method", "GET /openapi.json lists what there is"),

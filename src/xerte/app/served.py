@@ -13,10 +13,12 @@ from xerte.api.evaluations import Evaluations
 from xerte.api.intake import Intake
 from xerte.api.model import Model
 from xerte.api.search import NameIndex
-from xerte.api.service import Service
+from xerte.api.service import Service, untrained_version
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError, shown
 
+_PAST = 4
+"""So many models over earlier states of the dataset are kept."""
 _OTHERS = 4
 """So many datasets are kept open beside the server's own."""
 
@@ -36,6 +38,8 @@ class Served:
         self.default = model or chosen.name
         self.trained = model is not None or chosen.dataset is not None
         self.intake, self.evaluations, self._one_at_a_time = Intake(), Evaluations(), Lock()
+        self._past: OrderedDict[tuple[str, str], Model] = OrderedDict()
+        self._past_lock = RLock()
         self._entities: NameIndex | None = None
         self._relations: NameIndex | None = None
         service.model(name, self.default)
@@ -59,6 +63,33 @@ class Served:
                 f"no model is called {shown(name)}", hint=f"known are {', '.join(known)}", code="unknown_model"
             )
         return self.service.model(self.name, name)
+
+    def at(self, versions: schemas.Versions, name: str | None) -> Model:
+        """What made an earlier answer: the model of a version, over the dataset of a version.
+
+        Raises:
+            InputError: it cannot be had any more.
+        """
+        model, then = self._of_version(versions.model, name), self.service.dataset_at(self.name, versions.dataset)
+        if then.kept is None or then.kept.live is None:  # nothing ever came
+            return model
+        key = model.source, versions.dataset
+        with self._past_lock:
+            if key not in self._past:
+                self._past[key] = Model.load(model.source, then, str(model.device))
+                while len(self._past) > _PAST:
+                    self._past.popitem(last=False)
+            self._past.move_to_end(key)
+            return self._past[key]
+
+    def _of_version(self, version: str, name: str | None) -> Model:
+        chosen = self.model(name)
+        if self.versions(chosen).model == version:
+            return chosen
+        for one in self.models():
+            if one.version == version or (one.version is None and version == untrained_version(one.name)):
+                return self.model(one.name)
+        raise InputError(f"no model here has the version {shown(version)}", code="unknown_version")
 
     def models(self) -> list[schemas.TrainedModel]:
         """The models that can answer about this dataset; the default one first."""

@@ -107,7 +107,7 @@ class Dataset:
         if live is None:
             ends.append(self.facts[self.appended].time)
         else:
-            ends += [live.base.facts[live.base.appended].time[-1:], live.tail.facts.time]
+            ends += [live.tail.last_standing(live.base.facts.time, sum(live.base.sizes)), live.tail.facts.time]
         return max((int(times.max()) for times in ends if len(times)), default=0)
 
     def refreshed(self) -> "Dataset":

@@ -197,6 +197,33 @@ class EventStore:
         with self._one_at_a_time, self._damage_is_told():
             return np.array([seq for (seq,) in self._connection.execute(sql, {"known": known})], np.int64)
 
+    def valid_through(self, last: int) -> npt.NDArray[np.int64]:
+        """The seqs of the facts and corrections that stood when the log ended at a seq."""
+        sql = (
+            "SELECT seq FROM event AS e WHERE kind < 2 AND seq <= :last AND NOT EXISTS "
+            "(SELECT 1 FROM event AS later WHERE later.replaces = e.seq AND later.seq <= :last "
+            "AND later.id = e.id AND later.seq > e.seq) ORDER BY seq"
+        )
+        with self._one_at_a_time, self._damage_is_told():
+            return np.array([seq for (seq,) in self._connection.execute(sql, {"last": last})], np.int64)
+
+    def names_through(self, last: int, num_entities: int, num_relations: int) -> tuple[int, int]:
+        """How many entities and relations there were when the log ended at a seq, given how many there are now.
+
+        A name comes with the first row that has it; so those that came later are behind all that rows have so far.
+        """
+        with self._one_at_a_time, self._damage_is_told(), _reading(self._connection) as cursor:
+            first = dict(cursor.execute("SELECT kind, min(number) FROM name GROUP BY kind").fetchall())
+            sql = "SELECT max(max(subject, object)), max(relation) FROM event WHERE seq <= ? AND kind < 2"
+            used = cursor.execute(sql, (last,)).fetchone()
+        told = [("entity", num_entities, used[0]), ("relation", num_relations, used[1])]
+        entities, relations = (max(first.get(kind, now), -1 if most is None else most + 1) for kind, now, most in told)
+        return min(entities, num_entities), min(relations, num_relations)
+
+    def imported_names(self, num_entities: int, num_relations: int) -> tuple[int, int]:
+        """How many entities and relations came with the import, given how many there are now."""
+        return self.names_through(0, num_entities, num_relations)
+
     def facts(self, seqs: npt.NDArray[np.int64]) -> Facts:
         """The facts of these seqs."""
         return Facts.of([version.fact for version in self.versions(seqs) if version.fact is not None])

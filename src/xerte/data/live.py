@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from xerte.data import acknowledged
 from xerte.data.appending import Appender, Report, Row, moment
@@ -34,7 +35,7 @@ class Live:
         tail: what the log adds.
         through: the last row of the log that is in the snapshot.
         extras: the names of the display columns that the log knows.
-        as_of: the snapshot shows what was known at this moment, and never grows.
+        past: the snapshot shows what was known before, and never grows.
         shared: of all snapshots of one base: the index of the newest one.
     """
 
@@ -43,7 +44,7 @@ class Live:
     tail: Tail
     through: int
     extras: tuple[str, ...] = ()
-    as_of: int | None = None
+    past: bool = False
     shared: dict[str, Any] = field(default_factory=dict)
 
 
@@ -65,7 +66,7 @@ def refreshed(dataset: Dataset) -> Dataset:
     A base that was compacted meanwhile stays in use: what is in the new base is in the tail, too.
     """
     live = None if dataset.kept is None else dataset.kept.live
-    if live is None or live.as_of is not None:
+    if live is None or live.past:
         if dataset.kept is not None and live is None and is_live(dataset.kept.folder):
             return over(dataset)
         return dataset
@@ -111,14 +112,33 @@ def as_of(dataset: Dataset, when: str | datetime) -> Dataset:
     Facts of the import count as known when they happened.
     """
     live = None if dataset.kept is None else dataset.kept.live
+    return dataset if live is None else _of_rows(dataset, live, live.store.valid_at(moment(when)))
+
+
+def through(dataset: Dataset, seq: int) -> Dataset:
+    """The dataset as it was when the log ended at a row, with the names there were then; whatever was compacted since.
+
+    Raises:
+        InputError: the log does not hold so many rows.
+    """
+    live = None if dataset.kept is None else dataset.kept.live
+    last = 0 if live is None else live.store.last()
+    if not 0 <= seq <= last:
+        raise InputError(f"{dataset.name} holds {last:,} appended rows, not {seq:,}", code="unknown_version")
     if live is None:
         return dataset
-    base, kept, known = live.base, _kept(live.base), moment(when)
-    stood = live.store.valid_at(known)
+    entities, relations = live.store.names_through(seq, len(dataset.entities), len(dataset.relations))
+    named = replace(dataset, entities=dataset.entities.first(entities), relations=dataset.relations.first(relations))
+    return _of_rows(named, replace(live, through=seq), live.store.valid_through(seq))
+
+
+def _of_rows(dataset: Dataset, live: Live, stood: npt.NDArray[np.int64]) -> Dataset:
+    """A snapshot of the past, in which these rows of the log stood."""
+    base, kept = live.base, _kept(live.base)
     gone = sum(base.sizes) + np.flatnonzero(~np.isin(kept.seq, stood))
     more = stood[~np.isin(stood, kept.seq)]
     tail = Tail(_of_entities(live.store.facts(more), dataset.entities), more, gone)
-    return _snapshot(dataset, replace(live, tail=tail, as_of=known, shared={}))
+    return _snapshot(dataset, replace(live, tail=tail, past=True, shared={}))
 
 
 def appender(dataset: Dataset, *, future: bool = False) -> Appender:
@@ -130,7 +150,7 @@ def appender(dataset: Dataset, *, future: bool = False) -> Appender:
     kept = dataset.kept
     if kept is None:
         raise InputError(f"{dataset.name} lies in no folder, so nothing can be appended: import it under a name first")
-    if kept.live is not None and kept.live.as_of is not None:
+    if kept.live is not None and kept.live.past:
         raise InputError(f"this is {dataset.name} as it was known before: append to the dataset as it is now")
     base = dataset if kept.live is None else kept.live.base
     try:

@@ -53,6 +53,13 @@ class Tail:
             hidden = np.union1d(hidden, first_row + np.flatnonzero(np.isin(base_seq, changes.ended)))
         return Tail(facts, seq, hidden, self.ended + len(changes.ended))
 
+    def last_standing(self, column: Ids, first_row: int) -> Ids:
+        """Of a column of the base from a row on, the last value whose row is not hidden; [1], or [0] where none is."""
+        end, gone = len(column), len(self.hidden)
+        while gone and self.hidden[gone - 1] == end - 1:
+            gone, end = gone - 1, end - 1
+        return column[max(first_row, end - 1) : end]
+
 
 class JoinedFacts(Facts):
     """The facts of a base, less some rows, and those of a tail behind them."""

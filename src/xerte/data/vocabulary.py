@@ -56,6 +56,13 @@ class Vocabulary(TextColumn):
             grown.__dict__["_id_of"] = self._id_of
         return grown
 
+    def first(self, count: int) -> Self:
+        """The vocabulary of the first so many names."""
+        if count == len(self):
+            return self
+        offsets = self.offsets[: count + 1]
+        return type(self)(self.text[: offsets[-1]], offsets).knowing(self.aliases)
+
     def id(self, name: str) -> int:
         """The id of a name, or of the one it is an alias of.
 

@@ -75,7 +75,7 @@ def _live_index(dataset: Dataset, live: Live, device: torch.device | str = "cpu"
         index = known.index.extended(more, dataset.num_entities, dataset.num_relations)
         known = _Large(index, Facts.concat([known.facts, more]), np.concatenate([known.seq, seq]))
         newest = len(tail.seq)
-    if live.as_of is None:
+    if not live.past:
         live.shared[str(device)] = known
     gone = np.flatnonzero(~np.isin(known.seq, tail.seq)) if newest < len(known.seq) else tail.seq[:0]
     hidden = Facts.concat([base.facts[tail.hidden], known.facts[gone]])

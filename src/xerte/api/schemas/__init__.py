@@ -48,6 +48,7 @@ from xerte.api.schemas.listed import Statistics as Statistics
 from xerte.api.schemas.listed import Taken as Taken
 from xerte.api.schemas.listed import TrainedModel as TrainedModel
 from xerte.api.schemas.serving import Alert as Alert
+from xerte.api.schemas.serving import Card as Card
 from xerte.api.schemas.serving import EvaluationState as EvaluationState
 from xerte.api.schemas.serving import Imported as Imported
 from xerte.api.schemas.serving import Level as Level

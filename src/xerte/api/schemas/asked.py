@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from xerte.api.schemas.base import Body
+from xerte.api.schemas.base import Body, Versions
 
 Name = Annotated[str, Field(min_length=1, max_length=10_000)]
 Time = Annotated[str, Field(min_length=1, max_length=100)] | Annotated[int, Field(ge=-(1 << 53), le=1 << 53)]
@@ -76,6 +76,8 @@ class ForecastRequest(Request):
     """Facts to suppose."""
     model: str | None = None
     """A model's name; the server's own unless given."""
+    versions: Versions | None = None
+    """Those of an earlier answer: what was read then is read again. Over HTTP only."""
 
 
 class ExplainRequest(ForecastRequest):

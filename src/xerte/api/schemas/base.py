@@ -21,7 +21,7 @@ class Versions(Body):
     """What an answer was made from; the same versions give the same answer."""
 
     dataset: str
-    """Changes with every fact and name."""
+    """Changes with every fact and name: a hash of what was imported and, behind a "+", how many rows came since."""
     model: str
     """Changes with every weight."""
 

@@ -1,6 +1,6 @@
 """What only a server takes and gives: previews, imports, evaluations under way, reliability, watches."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -86,6 +86,30 @@ class Reliability(Body):
 
     levels: list[Level]
     """Least likely first."""
+    versions: Versions
+
+
+class Card(Body):
+    """What is known of a model."""
+
+    name: str
+    model: str
+    """Its kind."""
+    preset: str | None
+    trained_on: dict[str, Any]
+    """Dataset, facts, until when, names; empty where nothing is learned."""
+    scores: dict[str, dict[str, float]]
+    """By split, in percent, where they were measured."""
+    calibration: dict[str, Any] | None
+    """How good probabilities were on the latest quarter of valid."""
+    window: tuple[str, str] | None
+    """The questions that calibration was learned from."""
+    limits: list[str]
+    since: dict[str, Any] | None
+    """What came after training, and how good probabilities are there."""
+    notes: list[str]
+    text: str
+    """All of it in sentences, as Markdown."""
     versions: Versions
 
 

@@ -8,7 +8,9 @@ from fastapi.responses import Response
 from pydantic import TypeAdapter
 
 from xerte.api import schemas
-from xerte.app.requests import PREFIX, ModelName, There, answer, unless_gone
+from xerte.api.card import card as collect
+from xerte.api.card import lines
+from xerte.app.requests import PREFIX, ModelName, Queue, There, answer, unless_gone
 from xerte.app.served import Served
 from xerte.types import Split
 
@@ -43,6 +45,20 @@ def _state(there: Served, name: str | None, split: Split, start: bool) -> schema
     if start:
         there.evaluations.start(there.dataset, model.source, split, versions)
     return there.evaluations.state(name or there.default, split, versions)
+
+
+@router.get("/card", response_model=schemas.Card, summary="A model's card")
+async def card(request: Request, there: There, queue: Queue, model: ModelName = None) -> Response:
+    """What it was trained on, its scores, calibration and limits, and what has changed since; that is measured now."""
+    own = await unless_gone(request, queue.copy(await asyncio.to_thread(there.model, model)))
+
+    def work() -> schemas.Card:
+        own.refresh()
+        found = collect(own)
+        text = "\n".join(lines(found))
+        return schemas.Card.model_validate({**found.to_json(), "text": text, "versions": there.versions(own)})
+
+    return answer(await unless_gone(request, queue.aside(work)), request)
 
 
 @router.get("/reliability", response_model=schemas.Reliability, summary="Whether what was likely happened")

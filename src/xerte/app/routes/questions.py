@@ -13,6 +13,7 @@ from xerte.api.model import Model
 from xerte.api.service import forecast as forecast_alone
 from xerte.app.requests import PREFIX, TAKES_JSON, Queue, There, answer, unless_gone
 from xerte.app.served import Served
+from xerte.data.dataset import Dataset
 
 router = APIRouter(prefix=PREFIX, tags=["questions"])
 
@@ -20,19 +21,21 @@ router = APIRouter(prefix=PREFIX, tags=["questions"])
 @router.post("/forecast", response_model=schemas.Forecast, dependencies=TAKES_JSON, summary="Who or what comes next")
 async def forecast(asked: schemas.ForecastRequest, request: Request, there: There, queue: Queue) -> Response:
     """Answers one question. Questions of many clients are answered together; that changes no answer."""
-    model = await _model(there, asked.model)
-    if asked.without or asked.given:
+    model = await _model(there, asked.model, asked.versions)
+    if asked.without or asked.given or asked.coverage is not None:
         own = await unless_gone(request, queue.copy(model))
         found = await unless_gone(request, queue.aside(lambda: forecast_alone(own, asked)))
     else:
         question = Question(asked.subject, asked.relation, asked.time, asked.object)
-        await _check_names(there, question)
+        await _check_names(model.dataset if asked.versions else there.dataset, question)
         found = await unless_gone(request, queue.ask(model, question, asked.top))
     return answer(found.to_body().having(source=model.source, versions=_versions(there, model, found)), request)
 
 
-async def _model(there: Served, name: str | None) -> Model:
+async def _model(there: Served, name: str | None, versions: schemas.Versions | None = None) -> Model:
     """The model; one that may have to be opened first holds up nobody."""
+    if versions is not None:
+        return await asyncio.to_thread(there.at, versions, name)
     return there.model(None) if name is None else await asyncio.to_thread(there.model, name)
 
 
@@ -41,9 +44,8 @@ def _versions(there: Served, model: Model, found: Forecast) -> schemas.Versions:
     return there.versions(model, None if found.explainer is None else found.explainer.dataset)
 
 
-async def _check_names(there: Served, question: Question) -> None:
+async def _check_names(data: Dataset, question: Question) -> None:
     """Finds a wrong name before it is in a batch, on a thread of its own: looking for close ones takes a while."""
-    data = there.dataset
     data.calendar.parse(question.time)
     for vocabulary, name in ((data.entities, question.known), (data.relations, question.relation)):
         if name not in vocabulary:
@@ -59,7 +61,7 @@ async def explain(
     picture: Annotated[bool, Query(description="With the document that the viewer draws.")] = False,
 ) -> Response:
     """Answers one question and says what spoke for one of the answers."""
-    model = await unless_gone(request, queue.copy(await _model(there, asked.model)))
+    model = await unless_gone(request, queue.copy(await _model(there, asked.model, asked.versions)))
 
     def work() -> schemas.Explanation:
         found = forecast_alone(model, asked)

@@ -1,0 +1,77 @@
+"""An answer names what it was made from, and asked again with that it is the same, whatever came since."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from serving import local
+from xerte.api.imports import import_events
+from xerte.api.service import Service
+from xerte.app.served import Served
+from xerte.app.settings import ServerSettings
+from xerte.data import compaction, store
+
+QUESTION = {"subject": "Ann", "relation": "visits", "time": "2024-02-01", "top": 5}
+
+
+@pytest.fixture
+def mine(tmp_path: Path, own_home: Path) -> Path:
+    rows = [f"Ann,visits,{('Ben', 'Cid')[day % 2]},2024-01-{day:02}" for day in range(1, 21)]
+    (tmp_path / "e.csv").write_text("\n".join(["subject,relation,object,time", *rows]))
+    import_events(tmp_path / "e.csv", "mine")
+    return own_home / "datasets" / "mine"
+
+
+def again(client: TestClient, answer: dict[str, Any], route: str = "forecast") -> dict[str, Any]:
+    said = client.post(f"/api/v1/{route}", json={**QUESTION, "versions": answer["versions"]})
+    assert said.status_code == 200, said.text
+    body: dict[str, Any] = said.json()
+    return body
+
+
+def test_an_answer_can_be_asked_again_after_appends_corrections_and_compaction(mine: Path) -> None:
+    def asked(client: TestClient) -> dict[str, Any]:
+        body: dict[str, Any] = client.post("/api/v1/forecast", json=QUESTION).json()
+        return body
+
+    event = {"subject": "Ann", "relation": "visits", "object": "Dee", "time": "2024-01-25", "id": "1"}
+    with local(Served(Service("cpu"), "mine", "recurrence"), ServerSettings(write=True)) as client:
+        answers = [asked(client)]
+        why = client.post("/api/v1/explain", json=QUESTION).json()
+        other = {**event, "object": "Fay", "id": "9"}
+        for more in (event, {**event, "object": "Eve", "action": "correct"}, {"id": "1", "action": "retract"}, other):
+            store.open_dataset(mine).append([more])
+            answers.append(asked(client))
+        assert len({str(one["answers"]) for one in answers}) == 4, "what is retracted is as if it had never come"
+        assert len({one["versions"]["dataset"] for one in answers}) == 5
+        assert [again(client, one) for one in answers] == answers
+        assert again(client, why, "explain") == why
+    compaction.compact(mine, lambda dataset, kept: None)
+    assert store.describe(mine)["version"] == store.GROWN
+    with local(Served(Service("cpu"), "mine", "recurrence"), ServerSettings(write=True)) as client:
+        assert [again(client, one) for one in answers] == answers
+        sent = client.post("/api/v1/events", json=[{**event, "id": "2", "relation": "warns", "subject": "Zoë"}])
+        assert sent.json()["stored"] == 1
+        assert [again(client, one) for one in answers] == answers
+        assert asked(client)["versions"]["dataset"].startswith(answers[0]["versions"]["dataset"] + "+")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"dataset": "0" * 16}, "mine cannot be had at version"),
+        ({"dataset": "<script>"}, "mine cannot be had at version"),
+        ({"dataset": "+9"}, "holds 0 appended rows, not 9"),
+        ({"model": "gone"}, "no model here has the version"),
+    ],
+)
+def test_a_version_that_cannot_be_had_is_one_sentence(mine: Path, change: dict[str, str], problem: str) -> None:
+    with local(Served(Service("cpu"), "mine", "recurrence")) as client:
+        versions = client.post("/api/v1/forecast", json=QUESTION).json()["versions"]
+        if change.get("dataset", "").startswith("+"):
+            change = {"dataset": versions["dataset"] + change["dataset"]}
+        said = client.post("/api/v1/forecast", json={**QUESTION, "versions": versions | change})
+    assert (said.status_code, said.json()["code"]) == (404, "unknown_version")
+    assert problem in said.json()["message"]
