@@ -12,10 +12,11 @@ import torch
 import xerte
 from test_contract import small_dataset
 from xerte.api.ask import Asker
-from xerte.api.backtest import known_before
 from xerte.api.durations import parse_duration
 from xerte.api.grammar import chosen
+from xerte.api.knowing import Knowing
 from xerte.baselines.recurrence import Recurrence
+from xerte.data import store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.text import TextColumn
 from xerte.errors import InputError, UnknownNameError
@@ -238,8 +239,64 @@ def test_what_was_reported_late_is_not_read_before(asker: Asker) -> None:
     event = counts.events[counts.time == 45][:3]
     for date, expected in zip(("2024-02-20", "2024-02-26"), hidden, strict=True):
         time = DATA.calendar.parse(date)
-        found = known_before(data, counts, time).of(event)
+        found = Knowing(data).before(counts, time).of(event)
         np.testing.assert_allclose(found, expected.before(time).of(event))
+
+
+def test_nothing_appended_is_read_before_it_was_known_and_what_was_retracted_since_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Facts that were appended with known_at were read from the day they happened on."""
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path))
+    store.save(DATA, tmp_path / "mine")
+    event = {"subject": "e3", "relation": "likes", "object": "e28"}
+    rows = [
+        {**event, "time": f"2024-02-{day}", "id": f"a{day}", "known_at": "2024-02-25T08:00"} for day in range(10, 20)
+    ]
+    wrong = {**event, "object": "e29", "time": "2024-02-01", "id": "wrong", "known_at": "2024-02-02"}
+    live = store.open_dataset(tmp_path / "mine").append([*rows, wrong]).retract("wrong", known_at="2024-02-22")
+    now, before = Asker(live), Asker(DATA)
+    vars(now)["rates"] = vars(before)["rates"] = fit(DATA, questions=50)
+    asked: dict[str, Any] = {"within": "7d", "as_of": "2024-02-24"}
+    early = now.ask("e3", "likes", "e28", **asked)
+    assert early.answers == before.ask("e3", "likes", "e28", **asked).answers
+    assert "10 facts became known only at 2024-02-24 or later: not read" in early.notes
+    assert early.evidence == before.ask("e3", "likes", "e28", **asked).evidence
+    late = now.ask("e3", "likes", "e28", **asked | {"as_of": "2024-02-26"})
+    assert late.answers[0].probability > 2 * early.answers[0].probability
+    assert {one.time for one in late.evidence} <= {f"2024-02-{day}" for day in range(10, 20)}
+    believed = [now.ask("e3", "likes", "e29", **asked | {"as_of": f"2024-02-{day}"}).evidence for day in (21, 23)]
+    assert "2024-02-01" in {one.time for one in believed[0]}
+    assert "2024-02-01" not in {one.time for one in believed[1]}
+    knowing = Knowing(live)
+    assert len(knowing.late(live.calendar.parse("2024-02-24")).hidden) == 10
+    assert not knowing.late(live.calendar.parse("2024-02-26"))
+    assert knowing.late_at_once().sum() == 10
+    fold = now.backtest("2024-02-20", "2d", "3d", 20)
+    assert fold.times[0] == "2024-02-20"
+    ranking = Ranking(Recurrence.fit(DATA), index_of(live))
+    reading = knowing.reading(Blended(now.rates, ranking, start(), (), "test"), live.calendar.parse("2024-02-24"))
+    assert isinstance(reading, Blended)
+    event_ids = Triples(np.array([3]), np.array([live.relations.id("likes")]), np.array([28]))
+    day = live.calendar.parse("2024-02-24")
+    plain = Ranking(Recurrence.fit(DATA), index_of(DATA)).shares(event_ids, day)
+    np.testing.assert_allclose(reading.ranking.shares(event_ids, day), plain)
+    assert (ranking.shares(event_ids, day) != plain).any()
+
+
+def test_a_resumed_backtest_that_learns_is_the_one_that_ran_through(asker: Asker, tmp_path: Path) -> None:
+    """Where it went on, it learned anew at once, not at the last fold at which it would have."""
+    how: dict[str, Any] = {"first": "2024-02-10", "every": "2d", "horizon": "3d", "questions": 20}
+    for retrain, first in (("every:3", "2024-02-10"), ("online", "2024-02-20")):
+        folder = tmp_path / retrain.replace(":", "-")
+        asked = how | {"retrain": retrain, "first": first, "out": folder}
+        whole = asker.backtest(**asked).to_json()
+        files = sorted((folder / "folds").iterdir())
+        for file in files[1:]:
+            file.unlink()
+        assert asker.backtest(**asked).to_json() == whole
+        with pytest.raises(InputError, match="holds another backtest"):
+            asker.backtest(**asked | {"every": "3d"})
 
 
 def test_rates_listen_to_a_model_that_knows_better() -> None:

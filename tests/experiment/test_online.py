@@ -14,7 +14,7 @@ from xerte.data.frame import Frame
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import InputError
 from xerte.experiment import online
-from xerte.experiment.online import Online, evaluate_online
+from xerte.experiment.online import LearningOn, Online, evaluate_online
 from xerte.forecaster import Learner
 from xerte.graph.index import TemporalIndex
 from xerte.parts.model import SumOfParts
@@ -104,3 +104,24 @@ def test_what_does_not_learn_cannot_learn_on() -> None:
     history = TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
     with pytest.raises(InputError, match="training-free"):
         evaluate_online(Recurrence.fit(data), {}, data, history)
+
+
+def test_learning_on_reads_only_what_is_over_and_does_not_depend_on_when_it_is_asked() -> None:
+    """What a backtest asks at a time is the same whether it came there in one step or in several."""
+    data, other = dataset(), dataset()
+    other.facts.object[-2 * EACH :] = (other.facts.object[-2 * EACH :] + 3) % 8  # days 28 and 29
+    model = learner(data)
+
+    def weights(data: Dataset, *days: int) -> list[torch.Tensor]:
+        history = TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+        learning = LearningOn(model, RATES, data, history)
+        return list([learning.until(day) for day in days][-1].state_dict().values())
+
+    def same(one: list[torch.Tensor], two: list[torch.Tensor]) -> bool:
+        return all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
+
+    assert same(weights(data, 28), weights(other, 28))
+    assert same(weights(data, 25, 26, 28), weights(data, 28))
+    assert not same(weights(data, 28), weights(data, 30))
+    assert not same(weights(data, 29), weights(other, 29))
+    assert not same(weights(data, 25), list(model.state_dict().values())), "valid was learned from"

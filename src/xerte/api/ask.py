@@ -3,7 +3,7 @@
 `?` asks for a name, `*` means any; "A | B" means one of these, and a name with stars in it all that match.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from xerte.api.backtest import fold_times, parse_retrain, run
+from xerte.api.backtest import before, fold_times, parse_retrain, run
 from xerte.api.durations import parse_duration
 from xerte.api.forecast import Time
 from xerte.api.grammar import ASKS, Groups, chosen, events, grouped
+from xerte.api.knowing import Knowing, sizes_of
 from xerte.api.replies import Backtest, Likelihood, PastFact, Reply, Scan, Scanned
 from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
 from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Vocabulary
 from xerte.data.words import counted
 from xerte.errors import InputError
+from xerte.experiment.online import LearningOn
 from xerte.experiment.shelf import version
 from xerte.forecaster import Learner
 from xerte.rates.blended import SCANNED, Blended, Ranking, asking, left_out
-from xerte.rates.blending import blended, fit_blend
+from xerte.rates.blending import blended
 from xerte.rates.counts import Counts, Known, Triples
+from xerte.rates.fitting import recalibrated
 from xerte.rates.model import RateModel
 from xerte.rates.predictor import Counted, Predictor, happening
 from xerte.rates.shares import FactShare, shares
@@ -41,6 +45,8 @@ Real = npt.NDArray[np.float64]
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _EVIDENCE = 10
+_VALID_TIMES = 30
+"""The learning rate of learning on is chosen on so many last times of valid."""
 MODEL = "rates"
 
 
@@ -62,7 +68,8 @@ class Asker:
         progress: ProgressCallback | None = None,
     ) -> None:
         self.dataset, self._model, self._notes, self._progress = dataset, model, notes, progress
-        self._known: Known | None = None
+        self._known: tuple[Known, bool] | None = None
+        self.knowing = Knowing(dataset)
 
     def over(self, dataset: Dataset) -> "Asker":
         """The same for a dataset that has grown; what was fitted stays, unless there are relations it does not know."""
@@ -136,7 +143,7 @@ class Asker:
             chosen(text, names, groups, None if names is data.relations else new)
             for text, names in zip(words, self._names, strict=True)
         ]
-        known = self._before(known_before)
+        known = self._before(known_before, as_of is not None)
         asked, notes = events(slots, known, [text == ASKS for text in words])
         horizon = (
             (begin - known_before) / calendar.ticks_per_unit,
@@ -161,7 +168,9 @@ class Asker:
             more["expected"] = float(self.rates.number(expected[rows]).sum())
         if kinds[0] == "when":
             more = self._when(known, asked[rows], known_before)
-        evidence = tuple(map(self._fact, shares(self.rates, known, asked[rows], horizon[1])[:_EVIDENCE]))
+        facts = data.facts if known.counts is self.counts else self.knowing.facts(known_before)
+        told = shares(self.rates, known, asked[rows], horizon[1])[:_EVIDENCE]
+        evidence = tuple(self._fact(facts, one) for one in told)
         question = " ".join((*words, *_said(kinds[0], at, within, how_often)))
         return Reply(
             question,
@@ -188,7 +197,7 @@ class Asker:
         calendar = self.dataset.calendar
         length = self._length(next)
         time = self.dataset.last_time + calendar.ticks_per_unit if as_of is None else calendar.parse(str(as_of))
-        known = self._before(time)
+        known = self._before(time, as_of is not None)
         if not known.size:
             raise InputError(f"nothing is known before {calendar.format(time)}", hint="choose a later day")
         asked, units = known.seen(), length / calendar.ticks_per_unit
@@ -198,7 +207,7 @@ class Asker:
             if not len(asked):
                 raise InputError("nothing ever happened with an entity of the watch list: there is nothing to look at")
         reasons = known.reasons(asked)
-        predictor = asking(self.predictor, SCANNED)
+        predictor = asking(self._answering(known), SCANNED)
         expected = predictor.expected(known, asked, units)
         usual = reasons.counts[:, 0, -1] * units  # its own events per unit of time, so far
         surprise = expected / usual.clip(min=1e-12)
@@ -244,8 +253,8 @@ class Asker:
             questions: of each kind at each time.
             seed: of the questions drawn.
             progress: callback.
-            retrain: "never"; "every:N": all is learned anew before every N-th time; "online": before every time it is
-                learned anew how far to trust what was learned.
+            retrain: "never"; "every:N": all is learned anew before every N-th time; "online": the model learns from
+                each time once it is over, and rates without one are calibrated anew before every time.
             out: a folder for the folds, from which an interrupted backtest goes on, for the trace and the report.
             workers: how many times are asked about at once.
 
@@ -269,13 +278,30 @@ class Asker:
         learns = self._model is not None and isinstance(self._model.forecaster, Learner)
         return Path(self._model.source).name if learns and self._model is not None else MODEL
 
-    def relearned(self, view: Dataset, counts: Counts, rates: RateModel) -> Predictor:
-        """The same model, trusted as far as it was right lately."""
-        if not isinstance(self.predictor, Blended):
-            return Counted(rates, MODEL)
-        ranking = self.predictor.ranking
-        weight, levels = fit_blend(view, counts, rates, ranking)
-        return Blended(rates, ranking, weight, levels, self.name)
+    def learning_on(self) -> Callable[[int], Predictor]:
+        """What answers at a time, asked for in ascending order: the model having learned from all before it.
+
+        How far its ranking is trusted stays as it was learned on valid: what it has learned from cannot tell. Facts
+        that were reported late are neither read in learning nor learned from.
+        """
+        model, predictor = self._model, self.predictor
+        if model is None or not isinstance(predictor, Blended) or not isinstance(model.forecaster, Learner):
+
+            def calibrated_anew(time: int) -> Predictor:
+                view = before(self.knowing, time)
+                return Counted(recalibrated(self.rates, view, Counts.of(view)), MODEL)
+
+            return calibrated_anew
+        data, late = self.dataset, self.knowing.late_at_once()
+        history = model.history.with_facts(hidden=data.facts[late]) if late.any() else model.history
+        known = replace(data, facts=data.facts[~late], sizes=sizes_of(data, ~late), extras={}) if late.any() else data
+        learning = LearningOn(model.forecaster, model.metadata, known, history, _VALID_TIMES)
+        listening: Blended = predictor
+
+        def learned(time: int) -> Predictor:
+            return replace(listening, ranking=replace(listening.ranking, forecaster=learning.until(time)))
+
+        return learned
 
     def retrained(self, view: Dataset) -> Predictor:
         """All learned anew from a part of the dataset."""
@@ -298,21 +324,27 @@ class Asker:
             round(max(1.0, self.rates.longest)) * unit if text is None else parse_duration(text, self.dataset.calendar)
         )
 
-    def _before(self, time: int) -> Known:
-        """What is known before a time; that of the last question is kept."""
-        if self._known is None or self._known.as_of != time:
-            self._known = self.counts.before(time)
-        return self._known
+    def _before(self, time: int, then: bool) -> Known:
+        """What happened before a time, of what is known today or was known then; that of the last question is kept."""
+        if self._known is None or (self._known[0].as_of, self._known[1]) != (time, then):
+            self._known = self.knowing.before(self.counts, time) if then else self.counts.before(time), then
+        return self._known[0]
+
+    def _answering(self, known: Known) -> Predictor:
+        """What answers, its model reading what is counted and no more."""
+        return self.predictor if known.counts is self.counts else self.knowing.reading(self.predictor, known.as_of)
 
     def _expected(self, known: Known, asked: Triples, begin: float, end: float) -> Real:
         """Events to be expected in an interval, of each; [n]."""
-        late = self.predictor.expected(known, asked, end)
-        return (late - self.predictor.expected(known, asked, begin)).clip(min=0) if begin > 0 else late
+        predictor = self._answering(known)
+        late = predictor.expected(known, asked, end)
+        return (late - predictor.expected(known, asked, begin)).clip(min=0) if begin > 0 else late
 
     def _when(self, known: Known, asked: Triples, time: int) -> dict[str, Any]:
         """The distribution of the first time at which one of these happens."""
         calendar, longest = self.dataset.calendar, max(1, round(self.rates.longest))
-        rate = [self.predictor.expected(known, asked, float(edge)).sum() for edge in self._edges(longest)]
+        predictor = self._answering(known)
+        rate = [predictor.expected(known, asked, float(edge)).sum() for edge in self._edges(longest)]
         every = np.interp(np.arange(1, longest + 1), self._edges(longest), np.maximum.accumulate(rate))
         chance = happening(every)
         found = {q: int(np.searchsorted(chance, q)) for q in QUANTILES}
@@ -337,6 +369,9 @@ class Asker:
 
     def _warnings(self, known: Known, time: int, end: int, horizon: float) -> list[str]:
         calendar, unit, notes = self.dataset.calendar, self.dataset.calendar.unit, list(self._notes)
+        if known.counts is not self.counts:
+            later = counted(len(self.knowing.late(time).hidden), "fact")
+            notes.append(f"{later} became known only at {calendar.format(time)} or later: not read")
         if not known.size:
             notes.append(f"nothing is known before {calendar.format(time)}: every answer is a guess")
         if time > end:
@@ -354,8 +389,8 @@ class Asker:
         subject, relation, object = named
         return subject, relation, object
 
-    def _fact(self, found: FactShare) -> PastFact:
-        s, p, o, t = (int(column[found.fact]) for column in self.dataset.facts.columns())
+    def _fact(self, facts: Facts, found: FactShare) -> PastFact:
+        s, p, o, t = (int(column[found.fact]) for column in facts.columns())
         names = self.dataset.entities[s], self.dataset.relations[p], self.dataset.entities[o]
         return PastFact(*names, self.dataset.calendar.format(t), found.share)
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xerte.api.backtest_report import report
+from xerte.api.knowing import Knowing
 from xerte.api.replies import Backtest
 from xerte.data.dataset import Dataset
 from xerte.data.lineage import Lineage
 from xerte.errors import InputError
 from xerte.files import write_json, write_text
 from xerte.rates.backtest import judged
-from xerte.rates.blended import Blended, asking
-from xerte.rates.counts import Counts, Known
-from xerte.rates.fitting import recalibrated
+from xerte.rates.blended import asking
+from xerte.rates.counts import Counts
 from xerte.rates.folds import POPULATIONS, Answered, Fold, ask_fold, fit_references
 from xerte.rates.predictor import Predictor
 from xerte.types import ProgressCallback
@@ -62,28 +62,28 @@ def run(
     Raises:
         InputError: the folder holds another backtest.
     """
-    kind, every = parse_retrain(retrain)
+    kind, _ = parse_retrain(retrain)
     data, calendar = asker.dataset, asker.dataset.calendar
     settings = {"format": FORMAT, "dataset": data.name, "facts": len(data.facts), "model": asker.name}
     settings |= {"horizon": horizon, "questions": questions, "seed": seed, "retrain": retrain}
+    if kind != "never":
+        settings["times"] = times  # what was learned before a fold depends on when the others are
     kept = _Folder(out, settings)
     folds = {time: fold for time in times if (fold := kept.read(time)) is not None}
     if len(folds) < len(times):
-        references = fit_references(
-            before(data, times[0]) if kind != "never" else data, asker.counts, horizon, questions, seed
-        )
-        predictor: Predictor | None = None
+        early = before(asker.knowing, times[0])
+        learned_from = (data, asker.counts) if kind == "never" else (early, Counts.of(early))
+        references = fit_references(*learned_from, horizon, questions, seed)
+        learning = _Learning(asker, times, retrain)
         with ThreadPoolExecutor(max(1, workers)) as pool:
             waiting: list[tuple[int, Future[Fold]]] = []
             for number, time in enumerate(times):
                 if time in folds:
                     continue
-                if kind == "never" or (kind == "every" and number % every and predictor is not None):
-                    predictor = predictor or asker.predictor
-                else:
-                    predictor = _learned_until(asker, time, kind)
-                known = known_before(data, asker.counts, time)
-                answers = asking(_without_late(data, predictor, time), None)
+                known = asker.knowing.before(asker.counts, time)
+                if not known.size:
+                    raise InputError(f"nothing was known before {calendar.format(time)}", hint="begin later")
+                answers = asking(asker.knowing.reading(learning.at(number), time), None)
                 todo = partial(ask_fold, asker.counts, known, answers, references, horizon, questions, seed)
                 waiting.append((time, pool.submit(todo)))
             for time, found in waiting:
@@ -104,49 +104,37 @@ def run(
     return result
 
 
-def before(dataset: Dataset, time: int) -> Dataset:
-    """What happened before a time, the latest sixth being valid."""
-    facts = dataset.facts[dataset.facts.time < time]
+def before(knowing: Knowing, time: int) -> Dataset:
+    """What had happened and was known before a time, the latest sixth being valid."""
+    facts = knowing.facts(time)
+    facts = facts[facts.time < time]
     facts = facts[np.argsort(facts.time, kind="stable")]
     cut = len(facts) * (_HELD_BACK - 1) // _HELD_BACK
     if len(facts):
         cut = int(np.searchsorted(facts.time, facts.time[min(cut, len(facts) - 1)]))  # a day is not cut in two
-    return replace(dataset, facts=facts, sizes=(cut, len(facts) - cut, 0), extras={})
+    return replace(knowing.dataset, facts=facts, sizes=(cut, len(facts) - cut, 0), extras={})
 
 
-def known_before(dataset: Dataset, counts: Counts, time: int) -> Known:
-    """What was known before a time: what had happened and, where facts say when they became known, was reported."""
-    late = reported(dataset, time)
-    if late is None or not late.any():
-        return counts.before(time)
-    return Counts(dataset.facts[~late], dataset.num_entities, dataset.num_relations, dataset.calendar).before(time)
+class _Learning:
+    """What answers at every fold; it does not depend on which folds were done before."""
 
+    def __init__(self, asker: "Asker", times: list[int], retrain: str) -> None:
+        self._asker, self._times = asker, times
+        self._kind, self._every = parse_retrain(retrain)
+        self._learned: tuple[int, Predictor] | None = None
+        self._online: Callable[[int], Predictor] | None = None
 
-def reported(dataset: Dataset, time: int) -> Any:
-    """Whether each fact became known only at this time or later; None where facts do not say."""
-    column = dataset.extras.get("known_at")
-    if column is None:
-        return None
-    known = [dataset.calendar.parse(text) if text else -(1 << 62) for text in column]
-    return np.array(known, np.int64) >= time
-
-
-def _without_late(dataset: Dataset, predictor: Predictor, time: int) -> Predictor:
-    """The same, its model reading nothing that was reported later."""
-    late = reported(dataset, time)
-    if late is None or not late.any() or not isinstance(predictor, Blended):
-        return predictor
-    history = predictor.ranking.history.with_facts(hidden=dataset.facts[late & (dataset.facts.time < time)])
-    return replace(predictor, ranking=replace(predictor.ranking, history=history))
-
-
-def _learned_until(asker: "Asker", time: int, kind: str) -> Predictor:
-    """What answers, having learned from what happened before a time: all anew, or only how far to trust itself."""
-    view = before(asker.dataset, time)
-    if kind == "online":
-        counts = Counts.of(view)
-        return asker.relearned(view, counts, recalibrated(asker.rates, view, counts))
-    return asker.retrained(view)
+    def at(self, number: int) -> Predictor:
+        """Of the fold of this number; in ascending order."""
+        if self._kind == "never":
+            return self._asker.predictor
+        if self._kind == "online":
+            self._online = self._online or self._asker.learning_on()
+            return self._online(self._times[number])
+        last = number - number % self._every
+        if self._learned is None or self._learned[0] != last:
+            self._learned = last, self._asker.retrained(before(self._asker.knowing, self._times[last]))
+        return self._learned[1]
 
 
 class _Folder:

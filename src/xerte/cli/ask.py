@@ -113,7 +113,8 @@ def backtest(
     questions: Annotated[int, typer.Option(min=1, help="Questions of each kind at each time.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of questions.")] = 0,
     retrain: Annotated[
-        str, typer.Option(help="When all is learned anew: never, every:N (folds), or online (only calibrated anew).")
+        str,
+        typer.Option(help="never; every:N: all is learned anew every N folds; online: from each time once it is over."),
     ] = "never",
     out: Annotated[
         Path | None,

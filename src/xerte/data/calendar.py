@@ -115,6 +115,11 @@ class Calendar:
         """The tick in which a moment (UTC) lies; only where ticks have dates."""
         return int((moment.astype(f"datetime64[{_CODE[self.tick]}]") - self._origin()).astype(np.int64))
 
+    def last_moment_before(self, time: int) -> str:
+        """The last microsecond before a tick begins, in UTC as ISO has it; only where ticks have dates."""
+        begin = (self._origin() + np.asarray(int(time), f"timedelta64[{_CODE[self.tick]}]")).astype("datetime64[us]")
+        return str(begin - np.timedelta64(1, "us"))
+
     def _origin(self) -> npt.NDArray[np.datetime64]:
         return np.asarray(self.origin, f"datetime64[{_CODE[self.tick]}]")
 

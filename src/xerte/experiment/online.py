@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from xerte.data.dataset import Dataset
+from xerte.data.facts import Facts
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import Judge, Judged
 from xerte.evaluation.metrics import Evaluation
@@ -87,23 +88,91 @@ def evaluate_online(
     if not isinstance(forecaster, Learner):
         raise InputError(f"{forecaster.name} is training-free: there is nothing that could learn on")
     training = TrainingSettings(**metadata.get("training", {}))
-    latest, first = _last_of_valid(dataset, times), _first_of_test(dataset, times)
-    fixed_valid = _Walk(forecaster, latest, Split.VALID, history, training, 0.0)
-    valid = {0.0: fixed_valid.judged().metrics().mrr}
-    learned: dict[float, Learner] = {0.0: forecaster}
-    for fraction in FRACTIONS:
-        lr = float(f"{training.lr * fraction:.2g}")
-        walk = _Walk(forecaster, latest, Split.VALID, history, training, lr, before=_begin(first))
-        valid[lr], learned[lr] = walk.judged().metrics().mrr, walk.model
+    first = _first_of_test(dataset, times)
+    valid, learned = _through_valid(forecaster, dataset, history, training, times, _begin(first))
     lr = _choose(valid)
     fixed = _Walk(forecaster, first, Split.TEST, history, training, 0.0)
     verdict = fixed.judged()
     learning, seconds = verdict, 0.0
     if lr:
-        walk = _Walk(learned[lr], first, Split.TEST, history, training, lr)
+        walk = _Walk(learned, first, Split.TEST, history, training, lr)
         learning, seconds = walk.judged(), walk.learning_s / max(1, len(fixed.runs))
     learning = replace(learning, protocol=replace(learning.protocol, history=_WORDS))
     return Online(learning, verdict, lr, valid, len(fixed.runs), seconds)
+
+
+def _through_valid(
+    forecaster: Learner,
+    dataset: Dataset,
+    history: TemporalIndex,
+    training: TrainingSettings,
+    times: int | None,
+    before: int | None,
+) -> tuple[dict[float, float], Learner]:
+    """MRR on valid by learning rate, and the model that learned there with the best one."""
+    latest = _last_of_valid(dataset, times)
+    valid = {0.0: _Walk(forecaster, latest, Split.VALID, history, training, 0.0).judged().metrics().mrr}
+    learned: dict[float, Learner] = {0.0: forecaster}
+    for fraction in FRACTIONS:
+        lr = float(f"{training.lr * fraction:.2g}")
+        walk = _Walk(forecaster, latest, Split.VALID, history, training, lr, before=before)
+        valid[lr], learned[lr] = walk.judged().metrics().mrr, walk.model
+    return valid, learned[_choose(valid)]
+
+
+class LearningOn:
+    """A model that learns from each time once it is over, as `evaluate_online` has it; the model given is not changed.
+
+    Args:
+        forecaster: what was trained.
+        metadata: of its making: how it was trained.
+        dataset: its valid is where the learning rate is chosen; all that came after it is learned from.
+        history: what may be read.
+        times: of valid, only so many last ones are asked about to choose the learning rate; None: all.
+
+    Attributes:
+        lr: the learning rate; 0: none that was tried helps on valid, and nothing is learned.
+    """
+
+    def __init__(
+        self,
+        forecaster: Learner,
+        metadata: Mapping[str, Any],
+        dataset: Dataset,
+        history: TemporalIndex,
+        times: int | None = None,
+    ) -> None:
+        training = TrainingSettings(**metadata.get("training", {}))
+        later = _after_valid(dataset)
+        self.lr, self._model, self._next = 0.0, forecaster, 0
+        if not len(later.split(Split.TEST)) or not len(later.split(Split.VALID)):
+            return
+        valid, learned = _through_valid(forecaster, dataset, history, training, times, _begin(later))
+        self.lr = _choose(valid)
+        if self.lr:
+            self._walk = _Walk(learned, later, Split.TEST, history, training, self.lr)
+            self._model = self._walk.model
+
+    def until(self, time: int) -> Learner:
+        """The model, having learned from every time before this one; times are asked for in ascending order."""
+        if not self.lr:
+            return self._model
+        runs = self._walk.runs
+        while self._next < len(runs) and runs[self._next][0] < time:
+            self._walk.learn(*runs[self._next])
+            self._next += 1
+        return copy.deepcopy(self._model).eval()
+
+
+def _after_valid(dataset: Dataset) -> Dataset:
+    """The dataset whose test is all that came after valid, also what was appended, in time order."""
+    train, valid, _ = dataset.sizes
+    later = dataset.facts[train + valid :]
+    end = dataset.split(Split.VALID).time[-1:].max(initial=-(1 << 31))
+    later = later[later.time > end]
+    later = later[np.argsort(later.time, kind="stable")]
+    facts = Facts.concat([dataset.facts[: train + valid], later])
+    return replace(dataset, facts=facts, sizes=(train, valid, len(later)), extras={})
 
 
 def _choose(valid: Mapping[float, float]) -> float:
@@ -151,10 +220,11 @@ class _Walk:
         for moment, rows in self.runs:
             parts += [self.judge(one) for one in _pieces(rows, self._size)]
             if self.lr and (self.before is None or moment < self.before):
-                self._learn(moment, rows)
+                self.learn(moment, rows)
         return self.judge.verdict(parts, time.perf_counter() - started - self.learning_s)
 
-    def _learn(self, moment: int, rows: slice) -> None:
+    def learn(self, moment: int, rows: slice) -> None:
+        """One pass over the questions of a time."""
         began = time.perf_counter()
         self.model.train()
         self.model.frame = replace(self.model.frame, last=moment)  # what is over may be told as true

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from xerte.data.dataset import Dataset
 from xerte.evaluation.proper import reliability_at
-from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Counts, Reasons, Triples
+from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Counts, Known, Reasons, Triples
 from xerte.rates.model import LEAST, RateModel, fading, seen_before
 from xerte.types import Split
 
@@ -53,7 +53,13 @@ def horizons(counts: Counts, time: Int) -> list[float]:
 
 
 def draw(
-    counts: Counts, times: Int, end: int, questions: int, seed: int, kinds: tuple[float, ...] = (0.5, 0.3, 0.2)
+    counts: Counts,
+    times: Int,
+    end: int,
+    questions: int,
+    seed: int,
+    kinds: tuple[float, ...] = (0.5, 0.3, 0.2),
+    known: Known | None = None,
 ) -> Sample:
     """Questions asked at these times, facts at or after `end` being unknown for ever.
 
@@ -65,17 +71,18 @@ def draw(
         seed: of what is drawn.
         kinds: the shares of events that happened before; of pairs that met before, the relation drawn by its frequency;
             and of subjects, relations and objects drawn independently by their frequency.
+        known: what was known at these times, where that is not all that had happened.
     """
     found: list[Sample] = []
     for time in times.tolist():
-        known, random = counts.before(time), np.random.default_rng([seed, time % (1 << 32)])
-        if not known.size:
+        then, random = known or counts.before(time), np.random.default_rng([seed, time % (1 << 32)])
+        if not then.size:
             continue
-        past, seen = counts.events[: known.size], known.seen()
+        past, seen = then.counts.events[: then.size], then.seen()
         some = [round(share * questions) for share in kinds]
         again = seen[random.integers(0, len(seen), some[0])]
         pairs = seen[random.integers(0, len(seen), some[1])]
-        picked = [past[random.integers(0, known.size, count)] for count in (some[1], some[2], some[2], some[2])]
+        picked = [past[random.integers(0, then.size, count)] for count in (some[1], some[2], some[2], some[2])]
         asked = Triples(
             np.concatenate([again.subject, pairs.subject, picked[1].subject]),
             np.concatenate([again.relation, picked[0].relation, picked[2].relation]),
@@ -83,7 +90,7 @@ def draw(
         )
         following = counts.next_time(asked, time)
         gap = np.where(following < end, (following - time) / counts.unit, np.inf)
-        found.append(Sample(asked, known.reasons(asked), gap, np.full(len(asked), (end - time) / counts.unit)))
+        found.append(Sample(asked, then.reasons(asked), gap, np.full(len(asked), (end - time) / counts.unit)))
     return joined(found)
 
 

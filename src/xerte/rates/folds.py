@@ -128,7 +128,7 @@ def ask_fold(
     """
     time, units, fold = known.as_of, horizon / counts.unit, {}
     for name, shares in POPULATIONS.items():
-        sample = draw(counts, np.array([time]), time + horizon, questions, seed, shares)
+        sample = draw(counts, np.array([time]), time + horizon, questions, seed, shares, known)
         asked, reference = sample.asked, references[name]
         fold[name] = Answered(
             asked.relation,
