@@ -110,7 +110,7 @@ class Knowing:
         standing, added = np.ones(len(facts), bool), Facts.of([])
         if self._reported is not None:
             standing &= self._reported < time
-        if live is not None and live.as_of is None and self.dataset.calendar.tick is not Tick.STEP:
+        if live is not None and not live.past and self.dataset.calendar.tick is not Tick.STEP:
             then = self.dataset.as_of(self.dataset.calendar.last_moment_before(time)).facts
             now_rows, then_rows = _common(facts, then)
             standing &= now_rows
