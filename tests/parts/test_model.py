@@ -35,11 +35,12 @@ def history(facts: Facts) -> TemporalIndex:
     return TemporalIndex.build(facts, NUM_ENTITIES, NUM_RELATIONS)
 
 
-@pytest.fixture(scope="module")
-def model() -> SumOfParts:
+@pytest.fixture(scope="module", params=[False, True], ids=["", "order"])
+def model(request: pytest.FixtureRequest) -> SumOfParts:
     """Every parameter is drawn: nothing is equal because it is 0."""
     frame = Frame(NUM_ENTITIES, NUM_RELATIONS, Calendar(Tick.HOUR, "2024-01-01", Tick.DAY), 0, 19 * TICKS)
-    model = SumOfParts(SETTINGS, frame, 0).double().eval()
+    settings = SETTINGS.model_copy(update={"order": request.param})
+    model = SumOfParts(settings, frame, 0).double().eval()
     draw = torch.Generator().manual_seed(4)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

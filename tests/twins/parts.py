@@ -85,6 +85,11 @@ class SlowParts:
             for entity in nodes:
                 onward = self.looked_at(entity)
                 weights = [self.weigh(walk.weighings[step], edge) for edge in onward]  # type: ignore[arg-type]
+                if model.settings.order:
+                    h = PACE * (walk.common_later[step - 1] + walk.own_later[self.asked, step - 1])
+                    latest = max(path[-1][0] for _, path in paths if path[-1][2] == entity)
+                    pairs = zip(weights, onward, strict=True)
+                    weights = [w * (exp(float(h)) if edge[0] >= latest else 1.0) for w, edge in pairs]
                 for chance, path in paths:
                     if path[-1][2] == entity:
                         ways = zip(onward, weights, strict=True)

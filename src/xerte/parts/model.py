@@ -49,7 +49,7 @@ class SumOfParts(Learner):
         num_scales, num_counts = len(s.scales) + 1, len(s.count_scales) + 1
         self.past = Weighing(directions, num_scales, s.rank)
         self.prior = Prior(directions, num_counts, s.prior)
-        reach = Reach(s.steps, s.nodes, s.walk_last, s.walk_same)
+        reach = Reach(s.steps, s.nodes, s.walk_last, s.walk_same, s.order)
         self.walk = Walk(directions, num_scales, s.rank, reach) if s.steps > 1 else None
         sizes = num_scales, num_counts, len(s.windows), s.steps - 1, s.messages, s.width
         self.factor = Factor(directions, *sizes) if s.factor else None

@@ -32,6 +32,9 @@ class PartsSettings(BaseModel):
     nodes: tuple[int, ...] = Field(default=(50, 80, 80), description="entities that walks of 1, 2 … facts go on from")
     walk_last: int = Field(default=48, ge=1, description="latest facts followed from each of them")
     walk_same: int = Field(default=20, ge=0, description="and latest facts of the question's own relation")
+    order: bool = Field(
+        default=False, description="whether walks weigh facts anew that are not earlier than what led to them"
+    )
     past: bool = Field(default=True, description="whether the past is a part of the sum")
     prior: bool = Field(default=True, description="whether shares of the relation's facts are; ε always is")
     factor: bool = Field(default=True, description="weigh candidates by what is known of them and of the pair")

@@ -27,12 +27,14 @@ class Reach:
         nodes: how many of the heaviest entities are left by step 2, 3 …
         last: how many of the latest facts of each are followed,
         same: and how many of the latest of the question's own relation, in both directions.
+        order: whether it counts that a fact is not earlier than what led to its node.
     """
 
     steps: int
     nodes: tuple[int, ...]
     last: int
     same: int
+    order: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Step:
         edge_node, edge_position, edge_object: the node a fact was followed from, its position in the history, and
             where it leads; int64 [M].
         edge_mass: the part of the walk that went this way; float [M].
+        edge_age: units since the fact; float [M].
     """
 
     node_question: Int[Tensor, "N"]
@@ -54,14 +57,17 @@ class Step:
     edge_position: Int[Tensor, "M"]
     edge_object: Int[Tensor, "M"]
     edge_mass: Float[Tensor, "M"]
+    edge_age: Float[Tensor, "M"]
 
 
 class Walk(nn.Module):
     """walk(o) = Σ_l e^(g_l[r]) m_l(o), where m_l(o) is the chance that l facts lead from the subject to o.
 
     From x at step l a fact (x, r', y) is followed with the chance w_l(r, r', Δ) / (leak_l + Σ w_l) over the facts of x
-    that are looked at; w_l as in `Weighing`. Walks do not return to the subject. The first step leads to a partner,
-    which is the past's business: walks count from the second on. A walk goes on from the heaviest nodes only.
+    that are looked at; w_l as in `Weighing` and, where order counts, times e^(h_l[r]) for facts that are not earlier
+    than the latest of those that led to x. Weights fall with age, so without it what came too late weighs most.
+    Walks do not return to the subject. The first step leads to a partner, which is the past's business: walks count
+    from the second on. A walk goes on from the heaviest nodes only.
 
     Args:
         num_directions: of relations.
@@ -79,6 +85,9 @@ class Walk(nn.Module):
         self.leak = nn.Parameter(leak.log() / PACE)
         self.common = nn.Parameter(torch.full((reach.steps - 1,), -2.0 / PACE))
         self.own = nn.Parameter(torch.zeros(num_directions, reach.steps - 1))
+        if reach.order:
+            self.common_later = nn.Parameter(torch.zeros(reach.steps - 1))
+            self.own_later = nn.Parameter(torch.zeros(num_directions, reach.steps - 1))
 
     def forward(
         self,
@@ -93,14 +102,21 @@ class Walk(nn.Module):
         gate = self.gates().index_select(0, queries.relation)
         leak = (PACE * self.leak).exp()
         parts, steps = [], []
+        later = self.later().index_select(0, queries.relation) if self.reach.order else None
+        arrived = (
+            None if later is None else _latest(partners.pair_question, partners.pair_object, partners.pair_age, mass)
+        )
         for i, weighing in enumerate(self._weighings()[1:]):
             nodes = heaviest(mass.detach(), self.reach.nodes[i])
             edges = self._edges(history, queries, *nodes)
-            step = _follow(history, queries, nodes, edges, mass, weighing, leak[i + 1], scale, ticks_per_unit)
+            order = None if later is None or arrived is None else (later[:, i], arrived)
+            step = _follow(history, queries, nodes, edges, mass, weighing, leak[i + 1], scale, ticks_per_unit, order)
             question = step.node_question.index_select(0, step.edge_node)
             mass = pooled(step.edge_mass, question, step.edge_object, len(queries), history.num_entities)
             parts.append(mass * gate[:, i, None])
             steps.append(step)
+            if later is not None:
+                arrived = _latest(question, step.edge_object, step.edge_age, mass)
         return parts, steps
 
     def first(self, queries: Queries, partners: Partners, num_entities: int) -> Float[Tensor, "Q E"]:
@@ -121,9 +137,15 @@ class Walk(nn.Module):
         """e^(g_l[r]), [directions, steps − 1]."""
         return (PACE * (self.common + self.own)).exp()
 
+    def later(self) -> Float[Tensor, "D l"]:
+        """e^(h_l[r]), [directions, steps − 1]."""
+        return (PACE * (self.common_later + self.own_later)).exp()
+
     def penalty(self, spread: float) -> Float[Tensor, ""]:
         """As `Weighing.penalty`."""
         own = (PACE / spread * self.own).square().sum() / 2
+        if self.reach.order:
+            own = own + (PACE / spread * self.own_later).square().sum() / 2
         return own + sum((weighing.penalty(spread) for weighing in self._weighings()), own.new_zeros(()))
 
     def _weighings(self) -> Sequence[Weighing]:
@@ -154,6 +176,14 @@ def heaviest(mass: Float[Tensor, "Q E"], size: int) -> tuple[Int[Tensor, "N"], I
     return question[top > 0], entity[top > 0]
 
 
+def _latest(
+    question: Int[Tensor, "n"], entity: Int[Tensor, "n"], age: Float[Tensor, "n"], like: Float[Tensor, "Q E"]
+) -> Float[Tensor, "m"]:
+    """The least age by (question, entity), ∞ where there is none; [n] -> [Q · E]."""
+    cell = question * like.shape[1] + entity
+    return age.new_full((like.numel(),), torch.inf).scatter_reduce(0, cell, age, "amin")
+
+
 def _follow(
     history: TemporalIndex,
     queries: Queries,
@@ -164,8 +194,13 @@ def _follow(
     leak: Float[Tensor, ""],
     scale: Float[Tensor, "K"],
     ticks_per_unit: int,
+    order: tuple[Float[Tensor, "Q"], Float[Tensor, "n"]] | None,
 ) -> Step:
-    """Splits the mass of every node over the facts that lead on from it."""
+    """Splits the mass of every node over the facts that lead on from it.
+
+    Args:
+        order: what facts are multiplied by that are no older than the latest that led to their node, and its age.
+    """
     question, entity = nodes
     node, position = edges
     relation, object, time = history.read(position)
@@ -177,6 +212,10 @@ def _follow(
     age = (queries.time.index_select(0, of) - time).to(scale.dtype) / ticks_per_unit
     asked = queries.relation.index_select(0, of)
     weight = weighing.tables().weigh(asked, relation, age_basis(age, scale))
+    if order is not None:
+        later, arrived = order
+        since = arrived.index_select(0, question * history.num_entities + entity).index_select(0, node)
+        weight = weight * torch.where(age <= since, later.index_select(0, of), 1.0)
     total = segment_sum(weight, node, len(question)) + leak
     here = mass.flatten().index_select(0, question * history.num_entities + entity)
-    return Step(question, entity, here, node, position, object, (here / total).index_select(0, node) * weight)
+    return Step(question, entity, here, node, position, object, (here / total).index_select(0, node) * weight, age)
