@@ -390,6 +390,34 @@ def agreement(
 
 
 @app.command()
+def errors(
+    dataset: Data,
+    model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],
+    number: Annotated[int, typer.Option("--questions", min=1, help="So many, drawn from test.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    root: Root = ROOT,
+) -> None:
+    """Draws questions of test that a model answers wrongly, to be read; the record goes to results/parts/.
+
+    \b
+    python -m reports errors icews18 --model icews18-best
+    """
+    from reports.errors import FOLDER
+    from reports.errors import errors as drawn
+    from xerte import api
+
+    with busy("asking"):
+        found = drawn(api.Model.load(model, dataset, "cpu"), number, seed)
+    command = f"python -m reports errors {dataset} --model {model} --questions {number} --seed {seed}"
+    write_json(root / FOLDER / f"errors-{Path(dataset).name}.json", found | {"command": command})
+    for one in found["errors"]:
+        print_text(
+            f"{one['time']} {one['subject']} | {one['relation']} | {one['answer']} at {one['rank']:g}, "
+            f"before it {one['first']} ({one['kind']})"
+        )
+
+
+@app.command()
 def questions(
     dataset: Data,
     model: Annotated[str | None, typer.Option(help="Whose ranking the rates listen to (default: rates alone).")] = None,

@@ -5,6 +5,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from reports.errors import FORMAT as ERRORS_FORMAT
+from reports.errors import KINDS
 from reports.published import DATASETS, METRICS, experiments
 from reports.table import Block, Table
 from xerte.experiment.trace import Trace
@@ -12,6 +14,7 @@ from xerte.files import read_json
 
 AGREEMENT = Path("results") / "parts" / "agreement.json"
 TRIED = Path("results") / "parts" / "tried.json"
+ERRORS = Path("results") / "parts" / "errors-icews18.json"
 AGREEMENT_FORMAT, TRIED_FORMAT = "xerte agreement 1", "xerte tried 1"
 OTHERS = {
     "icews14": "44.1 / 34.5 (INFER)",
@@ -20,6 +23,7 @@ OTHERS = {
     "yago": "54.9 / 47.5 (RE-Net)",
 }
 """The best published figures known for these files and this protocol, MRR / Hits@1."""
+_FAR = 50
 REMOVED = {"past": "no past", "walk": "no walks", "prior": "no prior", "factor": "no factor", "others": "met only"}
 """Experiments best-no-NAME, as the table heads them."""
 
@@ -74,6 +78,15 @@ def agreement(root: Path) -> list[Block]:
     return [Table(heads, rows), f"`{body['command']}`"]
 
 
+def errors(root: Path) -> list[Block]:
+    """Questions that were answered wrongly and read: how many of each kind, and how far off."""
+    body = read_json(root / ERRORS, ERRORS_FORMAT, "a record of errors", dict)
+    ranks = {kind: [one["rank"] for one in body["errors"] if one["kind"] == kind] for kind in KINDS}
+    rows = [(k, len(r), sum(one == 2 for one in r), sum(one > _FAR for one in r)) for k, r in ranks.items()]
+    words = f"{len(body['errors'])} of {body['looked_at']} questions drawn: `{body['command']}`"
+    return [Table(("", "errors", "the answer is second", f"below place {_FAR}"), rows), words]
+
+
 def tried(root: Path) -> list[Block]:
     """What did not pay, or not enough: MRR on valid, and what it is held against."""
     body = read_json(root / TRIED, TRIED_FORMAT, "a record of what was tried", dict)
@@ -106,5 +119,6 @@ PARTS = {
     "parts-ablations": ablations,
     "parts-strata": strata,
     "parts-agreement": agreement,
+    "parts-errors": errors,
     "parts-tried": tried,
 }

@@ -198,3 +198,17 @@ def test_an_index_with_a_tail_is_answered_like_one_built_anew(model: SumOfParts,
     tail = part.with_facts(added=facts[80:])
     for asked in (question, ask(QUESTIONS)):
         torch.testing.assert_close(model.forecast(tail, asked).scores, model.forecast(whole, asked).scores)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("order", [False, True])
+def test_only_where_order_counts_a_walk_can_prefer_what_came_before(order: bool) -> None:
+    """0 met 1 on day 5; 1 met 2 on day 4, 3 on day 5 and 4 on day 6. Weights fall with age, so 4 is first without."""
+    facts = Facts.of([(1, 0, 2, 4 * TICKS), (0, 0, 1, 5 * TICKS), (1, 0, 3, 5 * TICKS), (1, 0, 4, 6 * TICKS)])
+    frame = Frame(5, 1, Calendar(Tick.HOUR, "2024-01-01", Tick.DAY), 0, 6 * TICKS)
+    model = SumOfParts(SETTINGS.model_copy(update={"order": order, "steps": 2}), frame, 0).eval()
+    assert model.walk is not None
+    if order:
+        model.walk.common_later -= 1
+    walk = model.forecast(TemporalIndex.build(facts, 5, 1), ask([(0, 0, 7)])).parts[1].weight[0]
+    assert walk.argsort(descending=True)[:3].tolist() == ([2, 4, 3] if order else [4, 3, 2])

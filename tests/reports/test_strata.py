@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from reports.errors import KINDS, errors
 from reports.strata import HEAVIEST, RARE, agreement, heaviest, masks, strata
 from test_contract import small_dataset
 from xerte import api
@@ -46,3 +47,14 @@ def test_a_model_agrees_with_itself_and_its_heaviest_facts_are_the_heaviest() ->
     found = evidence(0, best)
     assert set(heaviest(scores, best)) <= set(found.fact.tolist())
     assert len(heaviest(scores, best)) == min(HEAVIEST, len(found.fact))
+
+
+def test_errors_are_questions_whose_answer_is_not_first() -> None:
+    model = api.Model(Recurrence.fit(small_dataset()), small_dataset())
+    found = errors(model, 1000)
+    wrong = int((model.evaluate("test").rank() > 1).sum())
+    assert len(found["errors"]) == sum(found["kinds"].values()) == wrong > 0
+    assert found["looked_at"] == 2 * len(model.dataset.split(Split.TEST))
+    assert all(one["rank"] > 1 and one["kind"] in KINDS for one in found["errors"])
+    assert all(one["first"] != one["answer"] for one in found["errors"] if one["rank"] > 2)
+    assert len(errors(model, 1)["errors"]) == 1
