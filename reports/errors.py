@@ -7,11 +7,10 @@ import numpy as np
 import torch
 
 from reports.strata import masks
-from xerte.evaluation.filters import Filters
-from xerte.evaluation.protocol import both_directions
-from xerte.evaluation.ranks import rank
+from xerte.data.directions import forward, reciprocal
 from xerte.experiment.trace import commit
-from xerte.types import FilterType, Split, TieType
+from xerte.forecaster import Queries
+from xerte.types import Split
 
 if TYPE_CHECKING:
     from xerte.api import Model
@@ -26,27 +25,36 @@ def errors(model: "Model", questions: int, seed: int = 0) -> dict[str, Any]:
 
     `looked_at` is how many were asked to find them, `kinds` how many of them are of each kind.
     """
-    dataset, history = model.dataset, model.history
-    asked, answers = both_directions(dataset.split(Split.TEST))
-    filters, found, looked_at = Filters.of(dataset, history.device), list[dict[str, Any]](), 0
-    for row in np.random.default_rng(seed).permutation(len(asked)).tolist():
+    dataset, history, facts = model.dataset, model.history, model.dataset.facts
+    first_row, found, looked_at = dataset.rows(Split.TEST).start, list[dict[str, Any]](), 0
+    for row in np.random.default_rng(seed).permutation(2 * len(dataset.split(Split.TEST))).tolist():
         if len(found) == questions:
             break
         looked_at += 1
-        query, goal = asked[row : row + 1].to(history.device), answers[row : row + 1].to(history.device)
+        number = first_row + row // 2
+        subject, relation, goal, time = (int(column[number]) for column in facts.columns())
+        asked, direction, answers = facts.subject, forward(relation), facts.object
+        if row % 2:
+            subject, direction, goal, asked, answers = goal, reciprocal(relation), subject, answers, asked
+        query = Queries.at(*(torch.tensor([value], device=history.device) for value in (subject, direction, time)))
         scores = model.forecaster.forecast(history, query)
-        _, true = others = filters.others(FilterType.TIME_AWARE, query, goal)
-        place = float(rank(scores, goal, [others])[0].of(TieType.MEAN)[0])
+        score = scores.scores[0].masked_fill(~scores.reached[0], -torch.inf)
+        true = torch.from_numpy(
+            answers[(asked == subject) & (facts.relation == relation) & (facts.time == time)]
+        ).long()
+        others = score.index_fill(0, true.to(score.device), -torch.inf)  # other true answers stand in nobody's way
+        place = 1 + int((others > score[goal]).sum()) + int((others == score[goal]).sum()) / 2
+        place = place if bool(scores.reached[0, goal]) else dataset.num_entities
         if place > 1:
-            first = int(scores.scores[0].index_fill(0, true, -torch.inf).argmax())
-            fact = np.full(2, dataset.rows(Split.TEST).start + row // 2)
+            first = int(others.argmax())
+            fact = np.full(2, number)
             kinds, (start, stop) = masks(dataset, fact), history.prior(query.subject, query.known_before)
             found.append(
                 {
-                    "subject": dataset.entities[int(query.subject[0])],
-                    "relation": dataset.relations.direction_name(int(query.relation[0])),
-                    "time": dataset.calendar.format(int(query.time[0])),
-                    "answer": dataset.entities[int(goal[0])],
+                    "subject": dataset.entities[subject],
+                    "relation": dataset.relations.direction_name(direction),
+                    "time": dataset.calendar.format(time),
+                    "answer": dataset.entities[goal],
                     "rank": place,
                     "first": dataset.entities[first],
                     "kind": next(kind for kind in KINDS if kinds[kind][0]),

@@ -209,6 +209,6 @@ def test_only_where_order_counts_a_walk_can_prefer_what_came_before(order: bool)
     model = SumOfParts(SETTINGS.model_copy(update={"order": order, "steps": 2}), frame, 0).eval()
     assert model.walk is not None
     if order:
-        model.walk.common_later -= 1
+        model.walk.common_later.sub_(1)
     walk = model.forecast(TemporalIndex.build(facts, 5, 1), ask([(0, 0, 7)])).parts[1].weight[0]
     assert walk.argsort(descending=True)[:3].tolist() == ([2, 4, 3] if order else [4, 3, 2])
