@@ -380,7 +380,7 @@ def test_few_rows_that_make_the_unit_finer_are_told(
     assert [finding.text for finding in log.report.findings] == ([expected] if expected else [])
     in_days = times_of(tmp_path, MONTH_OF_DAYS + odd, unit="day")
     assert (in_days.calendar.unit, in_days.report.findings) == (Tick.DAY, ())
-    assert in_days.calendar.parse("2024-05-03") == 2 * in_days.calendar.ticks_per_unit
+    assert in_days.calendar.parse("2024-05-03") == 2
 
 
 def test_few_rows_make_minutes_of_hours(tmp_path: Path) -> None:
@@ -397,7 +397,10 @@ def test_seconds_over_weeks_suggest_days(tmp_path: Path) -> None:
         finding.text
         == "a question is about one second, though the facts span 32 days: with the unit day it is about a day"
     )
-    assert times_of(tmp_path, moments, unit="day").report.findings == ()
+    in_days = times_of(tmp_path, moments, unit="day")
+    assert (in_days.calendar.tick, in_days.calendar.ticks_per_unit, in_days.report.findings) == (Tick.DAY, 1, ())
+    assert in_days.calendar.parse("2004-04-17T13:30") == 2, "later events are cut, too"
+    assert Calendar.from_json(in_days.calendar.to_json()).cut
     assert times_of(tmp_path, moments[:100]).report.findings == (), "eight days"
 
 
@@ -417,7 +420,8 @@ def test_a_format_can_be_forced(tmp_path: Path) -> None:
 
 def test_a_unit_can_be_forced(tmp_path: Path) -> None:
     hours = ["2014-01-01T00:00", "2014-01-01T05:00", "2014-01-02T00:00"]
-    assert times_of(tmp_path, hours, unit="day").calendar == Calendar(HOUR, "2014-01-01", DAY, 24)
+    in_days = times_of(tmp_path, hours, unit="day")
+    assert (in_days.calendar, in_days.facts.time.tolist()) == (Calendar(DAY, "2014-01-01", DAY), [0, 0, 1])
     assert times_of(tmp_path, ["2014-01-01", "2014-01-03"], unit="hour").facts.time.tolist() == [0, 48]
     assert times_of(tmp_path, [1990, 1991], unit="month").facts.time.tolist() == [0, 12]
     in_months = times_of(tmp_path, ["2014-01-01", "2014-01-03", "2014-03-31"], unit="month")

@@ -46,6 +46,7 @@ class Calendar:
         unit: the rhythm of the data (ICEWS: day), the unit in which ages are measured and shown.
         ticks_per_unit: how many ticks make one unit (ICEWS: 24).
         pattern: how the imported table wrote its times where not in ISO form: as strptime does, epoch or epoch-ms.
+        cut: whether what is finer than a tick is cut off, as it was of the imported table.
     """
 
     tick: Tick
@@ -53,6 +54,7 @@ class Calendar:
     unit: Tick
     ticks_per_unit: int = 1
     pattern: str = field(default="", compare=False)
+    cut: bool = field(default=False, compare=False)
 
     def format(self, time: int) -> str:
         """The time as people write it: 2014-11-09, 2014-11-09T13, 1997, or the plain number."""
@@ -66,7 +68,7 @@ class Calendar:
         """The ticks of a date written in ISO form, as in the imported table, or in another form that has one meaning.
 
         Where times are steps, it is a plain number. A datetime with a zone is converted to UTC; one without is UTC.
-        Anything finer than a tick is refused: 2014-11-09T13:30 is no time of a calendar of days.
+        Anything finer than a tick is refused, unless it is cut off: 2014-11-09T13:30 is no time of a calendar of days.
         """
         text = text.strip()
         ticks = self._step(text) if self.tick is Tick.STEP else self._ticks(text)
@@ -89,7 +91,7 @@ class Calendar:
         if len(text) < _LENGTH.get(self.unit, 0):
             raise InputError(f"{text!r} names no single {self.unit}: write it like {self.format(0)}")
         whole = moment.astype(f"datetime64[{_CODE[self.tick]}]")
-        if whole.astype(moment.dtype) != moment:
+        if not self.cut and whole.astype(moment.dtype) != moment:
             raise InputError(f"{text!r} is finer than the times of this dataset, which are {self.tick}s: write {whole}")
         return int((whole - self._origin()).astype(np.int64))
 
@@ -131,14 +133,14 @@ class Calendar:
             "unit": self.unit.value,
             "ticks_per_unit": self.ticks_per_unit,
         }
-        return body | {"pattern": self.pattern} if self.pattern else body
+        return body | ({"pattern": self.pattern} if self.pattern else {}) | ({"cut": True} if self.cut else {})
 
     @staticmethod
     def from_json(value: dict[str, str | int]) -> "Calendar":
         """The calendar that `to_json` described."""
         return Calendar(
             Tick(str(value["tick"])), str(value["origin"]), Tick(str(value["unit"])), int(value["ticks_per_unit"]),
-            str(value.get("pattern", "")),
+            str(value.get("pattern", "")), bool(value.get("cut", False)),
         )  # fmt: skip
 
 

@@ -48,11 +48,14 @@ def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None
     Args:
         seconds: moments in seconds since 1970 (UTC).
         precision: how fine the moments were written; fewer than three distinct ones get no coarser a tick.
-        unit: the unit to use, or None to find it; months and years cut off what is finer.
+        unit: the unit to use, which cuts off what is finer: a question about a day then knows nothing of that day. Or
+            None to find it.
     """
-    if unit in (Tick.MONTH, Tick.YEAR):  # no fixed number of days makes one: what is finer is cut off
-        whole = seconds.astype("datetime64[s]").astype(f"datetime64[{_CODE[unit]}]")
-        seconds, precision = whole.astype("datetime64[s]").view(np.int64), unit
+    cut = False
+    if unit is not None:
+        whole = seconds.astype("datetime64[s]").astype(f"datetime64[{_CODE[unit]}]").astype("datetime64[s]")
+        cut = bool((whole.view(np.int64) != seconds).any())
+        seconds, precision = whole.view(np.int64), unit
     distinct = _distinct(seconds)
     tick = _tick(distinct)
     if len(distinct) < _ENOUGH:
@@ -67,9 +70,7 @@ def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None
             f"the times from {origin} on span {distinct[-1]} {tick}s, too far for 32 bits: write them more coarsely"
         )
     unit = unit or _rhythm(tick, _common_gap(distinct))
-    if unit is not tick and (tick, unit) not in _TICKS_PER_UNIT:
-        raise InputError(f"the times are in {tick}s, and no fixed number of them makes a {unit}: choose a finer unit")
-    calendar = Calendar(tick, str(origin), unit, _TICKS_PER_UNIT.get((tick, unit), 1))
+    calendar = Calendar(tick, str(origin), unit, _TICKS_PER_UNIT.get((tick, unit), 1), cut=cut)
     return _count(seconds, tick, origin).astype(np.int32), calendar
 
 
