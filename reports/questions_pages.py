@@ -13,12 +13,13 @@ _HORIZON = (
     "answers",
     "ahead",
     "asked",
+    "questions",
     "came true",
     "over climatology",
     "over recency-frequency",
     "ECE (chance)",
 )
-_SETS = ("dataset", "answers", "rank-1 ECE (chance)", "90 % sets hold", "entities", "recurrence's")
+_SETS = ("dataset", "answers", "questions", "rank-1 ECE (chance)", "90 % sets hold", "entities", "recurrence's")
 
 
 def horizons(root: Path) -> Sequence[Block]:
@@ -31,7 +32,8 @@ def horizons(root: Path) -> Sequence[Block]:
                 over = f"{one['over_recency']:.3f} [{one['over_recency_low']:.3f}, {one['over_recency_high']:.3f}]"
                 ece = f"{one['ece']:.4f} ({one['ece_of_chance']:.4f})"
                 happened = f"{100 * one['happened']:.2f} %"
-                rows.append((body["dataset"], body["model"], horizon, kind, happened, skill, over, ece))
+                number = f"{one['questions']:,}"
+                rows.append((body["dataset"], body["model"], horizon, kind, number, happened, skill, over, ece))
     return [_table(_HORIZON, rows)]
 
 
@@ -44,7 +46,8 @@ def sets(root: Path) -> Sequence[Block]:
             usual = body.get("recurrence_sets", check)["size"]
             ece = f"{check['ece']:.4f} ({check['ece_of_chance']:.4f})"
             sizes = f"{check['size']:,.0f}", f"{usual:,.0f}"
-            rows.append((body["dataset"], body["model"], ece, f"{100 * check['coverage']:.1f} %", *sizes))
+            number = f"{check['questions']:,}"
+            rows.append((body["dataset"], body["model"], number, ece, f"{100 * check['coverage']:.1f} %", *sizes))
     return [_table(_SETS, rows)]
 
 
