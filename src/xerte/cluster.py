@@ -69,6 +69,7 @@ class Cluster:
         task: Callable[..., _Result],
         items: Sequence[tuple[Any, ...]],
         done: Callable[[int, _Result], None] | None = None,
+        gpus: int = 0,
     ) -> list[_Result]:
         """task(*item) for every item, in their order.
 
@@ -76,12 +77,13 @@ class Cluster:
             task: a function at the top of a module.
             items: the arguments of each call.
             done: called with (place of the item, result) as results come in, in any order.
+            gpus: how many each call needs to itself.
 
         Raises:
             XerteError: what a task raised, or that workers die wherever it runs.
         """
         ray, results = self._ray, dict[int, _Result]()
-        remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(task)
+        remote = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(task)
         waiting, at_work = iter(enumerate(items)), dict[Any, int]()
         with _told_plainly(ray):
             while True:

@@ -9,8 +9,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from xerte.api import spread
+from xerte.api.backtest import Plan
+from xerte.api.experiments import Experiment, Outcome, Ran, Runner
+from xerte.api.faithfulness import faithfulness
 from xerte.api.model import Model
-from xerte.api.spread import evaluate_on, forecast_parts
+from xerte.api.service import Service
+from xerte.api.spread import evaluate_on, forecast_parts, run_on
 from xerte.cluster import Cluster
 from xerte.data.world import generate
 from xerte.errors import InputError
@@ -99,6 +104,60 @@ def test_a_mistake_on_a_worker_is_told_as_at_home(cluster: Cluster, model: Model
     with pytest.raises(InputError, match="Nobody Here"):
         forecast_parts(model, tmp_path / "in", tmp_path / "out", address="auto")
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_backtest_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    asker = Service("cpu").asker("world", "rates")
+    how: dict[str, Any] = {"every": "60d", "horizon": "7d", "questions": 60}
+    alone = asker.backtest(**how)
+    assert len(alone.times) > 1
+    found = asker.backtest(**how, out=tmp_path / "folds", cluster="auto")
+    assert found.to_json() == alone.to_json()
+    with pytest.raises(InputError, match="learns online learns fold by fold: leave the cluster out"):
+        asker.backtest(**how, retrain="online", cluster="auto")
+
+
+def test_folds_that_share_what_they_learned_stay_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, ...]] = []
+
+    class Nobody:
+        def __init__(self, address: str) -> None:
+            assert address == "here"
+
+        def map(self, task: object, items: list[tuple[Any, ...]], done: object) -> None:
+            asked.extend(item[-1] for item in items)
+
+    monkeypatch.setattr(spread, "Cluster", Nobody)
+    asker = Service("cpu").asker("world", "rates")
+    for retrain, groups in (("every:3", [(1, 2), (3, 5)]), ("never", [(1,), (2,), (3,), (5,)])):
+        asked.clear()
+        plan = Plan((1, 2, 3, 4, 5, 6), 7, 10, 0, retrain)
+        spread.ask_folds_on("here", asker, plan, [1, 2, 3, 5], lambda *_: None)
+        assert asked == groups
+
+
+def test_faithfulness_is_the_same_on_a_cluster(cluster: Cluster, model: Model) -> None:
+    alone = faithfulness(model, Split.VALID, 20, (1, 3)).to_json()
+    told: list[tuple[int, int]] = []
+    found = faithfulness(
+        model, Split.VALID, 20, (1, 3), progress=lambda *some: told.append(some), cluster="auto"
+    ).to_json()
+    assert {**found, "seconds": 0} == {**alone, "seconds": 0}
+    assert told[-1] == (20, 20)
+
+
+def test_experiments_are_trained_by_workers_as_at_home(cluster: Cluster, tmp_path: Path) -> None:
+    small = {"dims": [4, 4], "static_dim": 4, "time_dim": 4, "steps": 2, "n": 3, "k": 4, "epochs": 2, "start": 540}
+    todo = [(Experiment(name, "world", "xerte", "world", overrides=small), 4, "typed") for name in ("one", "other")]
+    there = Runner(tmp_path / "there", tmp_path / "runs there", "cpu")
+    told: list[Ran] = []
+    with Killer(1):
+        ran = run_on("auto", there, todo, Split.VALID, told.append)
+    alone = Runner(tmp_path / "here", tmp_path / "runs here", "cpu").run(*todo[0], Split.VALID)
+    assert [one.outcome for one in ran] == [Outcome.DONE, Outcome.DONE]
+    assert {one.experiment.name for one in told} == {"one", "other"}
+    assert ran[0].metrics() == pytest.approx(alone.metrics(), rel=1e-3)
+    assert [one.outcome for one in run_on("auto", there, todo, Split.VALID, told.append)] == 2 * [Outcome.BEFORE]
 
 
 def test_a_dataset_in_memory_cannot_be_spread(cluster: Cluster) -> None:

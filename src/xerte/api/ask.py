@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from xerte.api.backtest import before, fold_times, parse_retrain, run
+from xerte.api.backtest import Plan, before, fold_times, parse_retrain, run
 from xerte.api.durations import parse_duration
 from xerte.api.forecast import Time
 from xerte.api.grammar import ASKS, Groups, chosen, events, grouped
@@ -243,6 +243,7 @@ class Asker:
         retrain: str = "never",
         out: str | Path | None = None,
         workers: int = 1,
+        cluster: str | None = None,
     ) -> Backtest:
         """Asks questions through time with only what was known, and scores the answers.
 
@@ -257,6 +258,7 @@ class Asker:
                 each time once it is over, and rates without one are calibrated anew before every time.
             out: a folder for the folds, from which an interrupted backtest goes on, for the trace and the report.
             workers: how many times are asked about at once.
+            cluster: the address of a Ray cluster whose workers ask instead; "auto" for the one at hand.
 
         Raises:
             InputError: it would begin before what was learned from ends, or no time can be followed so far.
@@ -269,8 +271,13 @@ class Asker:
         parse_retrain(retrain)
         step, length = self._length(every), self._length(horizon)
         times = fold_times(self, begin, step, length, retrain, calendar.format)
-        folder = None if out is None else Path(out)
-        return run(self, times, length, questions, seed, retrain, folder, workers, progress)
+        plan = Plan(tuple(times), length, questions, seed, retrain)
+        return run(self, plan, None if out is None else Path(out), workers, progress, cluster)
+
+    @property
+    def source(self) -> str | None:
+        """The name or folder of the model that answers, for another process to open; None where there is none."""
+        return None if self._model is None else self._model.source
 
     @property
     def name(self) -> str:

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,51 +46,86 @@ def parse_retrain(text: str) -> tuple[str, int]:
     raise InputError(f"{text!r} says not when to retrain: choose never, every:N (folds) or online")
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What is asked when.
+
+    Attributes:
+        times: one for each fold, ascending.
+        horizon: how far ahead, in ticks.
+        questions, seed: how many of each kind at each time, and how they are drawn.
+        retrain: see `parse_retrain`.
+    """
+
+    times: tuple[int, ...]
+    horizon: int
+    questions: int
+    seed: int
+    retrain: str
+
+
+class Folds:
+    """The folds of a plan; what one holds does not depend on which were done before."""
+
+    def __init__(self, asker: "Asker", plan: Plan) -> None:
+        self._asker, self._plan = asker, plan
+        early = before(asker.knowing, plan.times[0])
+        never = parse_retrain(plan.retrain)[0] == "never"
+        learned_from = (asker.dataset, asker.counts) if never else (early, Counts.of(early))
+        self._references = fit_references(*learned_from, plan.horizon, plan.questions, plan.seed)
+        self._learning = _Learning(asker, list(plan.times), plan.retrain)
+
+    def asking(self, number: int) -> Callable[[], Fold]:
+        """Asks the fold of this number when called; learns what it must at once, so ask in ascending order.
+
+        Raises:
+            InputError: nothing was known then.
+        """
+        asker, plan = self._asker, self._plan
+        time = plan.times[number]
+        known = asker.knowing.before(asker.counts, time)
+        if not known.size:
+            date = asker.dataset.calendar.format(time)
+            raise InputError(f"nothing was known before {date}", hint="begin later")
+        answers = asking(asker.knowing.reading(self._learning.at(number), time), None)
+        how = self._references, plan.horizon, plan.questions, plan.seed
+        return partial(ask_fold, asker.counts, known, answers, *how)
+
+
 def run(
-    asker: "Asker",
-    times: list[int],
-    horizon: int,
-    questions: int,
-    seed: int,
-    retrain: str,
-    out: Path | None,
-    workers: int,
-    progress: ProgressCallback | None,
+    asker: "Asker", plan: Plan, out: Path | None, workers: int, progress: ProgressCallback | None, cluster: str | None
 ) -> Backtest:
-    """Asks at these times and judges the answers; folds that lie in the folder are read instead.
+    """Asks and judges the answers; folds that lie in the folder are read instead.
 
     Raises:
         InputError: the folder holds another backtest.
     """
-    kind, _ = parse_retrain(retrain)
+    times, retrain, horizon = plan.times, plan.retrain, plan.horizon
     data, calendar = asker.dataset, asker.dataset.calendar
     settings = {"format": FORMAT, "dataset": data.name, "facts": len(data.facts), "model": asker.name}
-    settings |= {"horizon": horizon, "questions": questions, "seed": seed, "retrain": retrain}
-    if kind != "never":
-        settings["times"] = times  # what was learned before a fold depends on when the others are
+    settings |= {"horizon": horizon, "questions": plan.questions, "seed": plan.seed, "retrain": retrain}
+    if parse_retrain(retrain)[0] != "never":
+        settings["times"] = list(times)  # what was learned before a fold depends on when the others are
     kept = _Folder(out, settings)
     folds = {time: fold for time in times if (fold := kept.read(time)) is not None}
-    if len(folds) < len(times):
-        early = before(asker.knowing, times[0])
-        learned_from = (data, asker.counts) if kind == "never" else (early, Counts.of(early))
-        references = fit_references(*learned_from, horizon, questions, seed)
-        learning = _Learning(asker, times, retrain)
+    left = [number for number, time in enumerate(times) if time not in folds]
+
+    def keep(number: int, fold: Fold) -> None:
+        folds[times[number]] = fold
+        kept.write(times[number], fold)
+        if progress is not None:
+            progress(len(folds), len(times))
+
+    if left and cluster is not None:
+        from xerte.api.spread import ask_folds_on
+
+        ask_folds_on(cluster, asker, plan, left, keep)
+    elif left:
+        made = Folds(asker, plan)
         with ThreadPoolExecutor(max(1, workers)) as pool:
-            waiting: list[tuple[int, Future[Fold]]] = []
-            for number, time in enumerate(times):
-                if time in folds:
-                    continue
-                known = asker.knowing.before(asker.counts, time)
-                if not known.size:
-                    raise InputError(f"nothing was known before {calendar.format(time)}", hint="begin later")
-                answers = asking(asker.knowing.reading(learning.at(number), time), None)
-                todo = partial(ask_fold, asker.counts, known, answers, references, horizon, questions, seed)
-                waiting.append((time, pool.submit(todo)))
-            for time, found in waiting:
-                folds[time] = found.result()
-                kept.write(time, folds[time])
-                if progress is not None:
-                    progress(len(folds), len(times))
+            waiting = [(number, pool.submit(made.asking(number))) for number in left]
+            for number, found in waiting:
+                keep(number, found.result())
     folds = {time: folds[time] for time in times}
     dates = tuple(map(calendar.format, times))
     unit = calendar.ticks_per_unit

@@ -114,6 +114,7 @@ def faithfulness(
     ks: Sequence[int] = KS,
     seed: int = 0,
     progress: ProgressCallback | None = None,
+    cluster: str | None = None,
 ) -> Faithfulness:
     """Measures whether the facts a model names are those its answers hang on.
 
@@ -124,6 +125,7 @@ def faithfulness(
         ks: how many facts to hide or keep; ascending.
         seed: of the draw.
         progress: called with (questions examined, questions wanted).
+        cluster: the address of a Ray cluster whose workers examine; "auto" for the one at hand.
 
     Raises:
         InputError: the model names no facts, or answers nothing right.
@@ -131,16 +133,28 @@ def faithfulness(
     if questions < 1 or not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
         raise InputError("ask for at least one question, and for ascending numbers of facts from 1 on")
     started = perf_counter()
-    draw = _Draw(model, Split(split), seed)
+    asked = Draw(Split(split), seed)
+    draw = _Draw(model, asked)
     examiner = draw.examiner(model)
     cases, looked_at, unexplained = draw.correct(examiner, questions)
-    trials: list[Trial] = []
-    contests: list[Contest] = []
-    for case in cases:
-        trials.append(examiner.trial(case, ks))
-        contests.append(examiner.contest(case, ks))
+    examined: list[Examined] = []
+    count = 0
+
+    def report(more: int) -> None:
+        nonlocal count
+        count += more
         if progress is not None:
-            progress(len(trials), len(cases))
+            progress(count, len(cases))
+
+    if cluster is None:
+        for case in cases:
+            examined.append(examine(examiner, case, ks))
+            report(1)
+    else:
+        from xerte.api.spread import examine_on
+
+        examined = examine_on(cluster, model, asked, ks, len(cases), report)
+    trials, contests = [trial for trial, _ in examined], [contest for _, contest in examined]
     relation = np.array([trial.relation for trial in trials])
     names = model.dataset.relations
     by_relation = {
@@ -166,10 +180,34 @@ def faithfulness(
     )
 
 
-class _Draw:
-    """The questions of a split, asked in random order."""
+Examined = tuple[Trial, Contest]
 
-    def __init__(self, model: Model, split: Split, seed: int) -> None:
+
+@dataclass(frozen=True)
+class Draw:
+    """Which questions are asked: those of a split, in an order drawn with a seed."""
+
+    split: Split
+    seed: int
+
+
+def drawn(model: Model, draw: Draw, count: int) -> tuple[Examiner, list[Case]]:
+    """The first questions of a draw that are answered right and explained, and who examines them."""
+    made = _Draw(model, draw)
+    examiner = made.examiner(model)
+    return examiner, made.correct(examiner, count)[0]
+
+
+def examine(examiner: Examiner, case: Case, ks: Sequence[int]) -> Examined:
+    """Asks again with the evidence hidden or kept, and with what others would hide."""
+    return examiner.trial(case, ks), examiner.contest(case, ks)
+
+
+class _Draw:
+    """The questions of a draw."""
+
+    def __init__(self, model: Model, draw: Draw) -> None:
+        split, seed = draw.split, draw.seed
         self._model, self._split = model, split
         queries, answer = both_directions(model.dataset.split(split))
         if not len(queries):

@@ -1,23 +1,34 @@
-"""Evaluations and forecasts in parts, on the workers of a cluster: what each worker does, and how parts are joined."""
+"""Work in parts, on the workers of a cluster: what each worker does, and how parts are joined."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 
+from xerte.api.ask import MODEL as RATES
+from xerte.api.ask import Asker
+from xerte.api.backtest import Folds, Plan, parse_retrain
+from xerte.api.experiments import Experiment, Ran, Runner
+from xerte.api.faithfulness import Draw, Examined, drawn, examine
 from xerte.api.model import Model
 from xerte.api.questions import read_names, read_questions, write_answers
+from xerte.api.service import Service
 from xerte.cluster import Cluster
+from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import Judge, Judged
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.horizon import many_steps as far_ahead
+from xerte.explanation.faithfulness import Case, Examiner
 from xerte.forecaster import batch_size_for
+from xerte.rates.folds import Fold
 from xerte.types import Precision, ProgressCallback, Split
 
 _BATCHES = 8
 """Batches in a task: seconds of work, so that handing it out costs nothing beside it."""
+_EXAMINED = 8
+"""Questions in a task, likewise."""
 PARTS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
 
 
@@ -40,7 +51,7 @@ def evaluate_on(
         InputError: workers cannot open the dataset, which lies in memory only.
     """
     started, cluster = perf_counter(), Cluster(address)
-    asked = (_shareable(model), model.source, str(split), str(precision), many_steps)
+    asked = (_shareable(model.dataset), model.source, str(split), str(precision), many_steps)
     judge, words = _judge_of(model, split, precision, many_steps)
     size = _BATCHES * batch_size_for(model.dataset, model.history.device)
     tasks = [(*asked, start, min(start + size, len(judge))) for start in range(0, len(judge), size)]
@@ -101,7 +112,7 @@ def forecast_parts(
             if progress is not None:
                 progress(done, len(files))
         return len(left), before
-    asked = (_shareable(model), model.source)
+    asked = (_shareable(model.dataset), model.source)
     tasks = [(*asked, str(file), str(answers / f"{file.stem}.parquet"), *limits) for file in left]
     done = before
 
@@ -115,9 +126,81 @@ def forecast_parts(
     return len(left), before
 
 
-def _shareable(model: Model) -> str:
+def ask_folds_on(
+    address: str, asker: Asker, plan: Plan, numbers: Sequence[int], done: Callable[[int, Fold], None]
+) -> None:
+    """Asks folds of a backtest, each by one worker; those that share what they learned stay together.
+
+    Args:
+        address: of the cluster.
+        asker: who asks; workers open its dataset and model.
+        plan: what is asked when.
+        numbers: the folds to ask.
+        done: called with (number, fold) as they come in, in any order.
+
+    Raises:
+        InputError: each fold learns from the one before.
+    """
+    kind, every = parse_retrain(plan.retrain)
+    if kind == "online":
+        raise InputError("a model that learns online learns fold by fold: leave the cluster out")
+    blocks: dict[int, list[int]] = {}
+    for number in numbers:
+        blocks.setdefault(number // every if every else number, []).append(number)
+    asked = _shareable(asker.dataset), asker.source
+    groups = list(blocks.values())
+
+    def keep(place: int, folds: list[Fold]) -> None:
+        for number, fold in zip(groups[place], folds, strict=True):
+            done(number, fold)
+
+    Cluster(address).map(_asked, [(*asked, plan, tuple(group)) for group in groups], keep)
+
+
+def examine_on(
+    address: str, model: Model, draw: Draw, ks: Sequence[int], count: int, done: Callable[[int], None]
+) -> list[Examined]:
+    """`faithfulness.examine` of the first questions of a draw that are answered right, spread over workers.
+
+    Args:
+        address: of the cluster.
+        model: whose explanations; workers open it by its name or folder.
+        draw: which questions.
+        ks: how many facts to hide or keep.
+        count: how many questions there are.
+        done: called with how many more were examined.
+    """
+    asked = _shareable(model.dataset), model.source, draw, tuple(ks), count
+    tasks = [(*asked, start, min(start + _EXAMINED, count)) for start in range(0, count, _EXAMINED)]
+    parts = Cluster(address).map(_examined, tasks, lambda _, some: done(len(some)))
+    return [one for part in parts for one in part]
+
+
+def run_on(
+    address: str,
+    runner: Runner,
+    todo: Sequence[tuple[Experiment, int, str]],
+    split: Split,
+    done: Callable[[Ran], None],
+) -> list[Ran]:
+    """`Runner.run` of every (experiment, seed, command), each by one worker; one that dies leaves its checkpoints.
+
+    Args:
+        address: of the cluster; its machines see the runner's folders under the same names.
+        runner: where traces and models go, and until when.
+        todo: what to run.
+        split: whose facts are asked about.
+        done: called with each run as it ends.
+    """
+    there = replace(
+        runner, results=runner.results.absolute(), runs=runner.runs.absolute(), on_progress=None, on_epoch=None
+    )
+    tasks = [(there, *one, split) for one in todo]
+    return Cluster(address).map(_ran, tasks, lambda _, ran: done(ran), gpus=int(runner.device == "cuda"))
+
+
+def _shareable(dataset: Dataset) -> str:
     """What workers open: the dataset's folder, or the name of the embedded world."""
-    dataset = model.dataset
     if dataset.kept is not None:
         return str(dataset.kept.folder)
     if dataset.name == "world":
@@ -162,3 +245,28 @@ def _answer_part(model: Model, questions: Path, answers: Path, top: int, among: 
     forecasts = model.forecast_many(read_questions(questions), top, among=candidates)
     write_answers(answers, forecasts)
     return len(forecasts)
+
+
+@lru_cache(maxsize=2)
+def _folds(dataset: str, source: str | None, plan: Plan) -> Folds:
+    return Folds(Service("cpu").asker(dataset, source or RATES), plan)
+
+
+def _asked(dataset: str, source: str | None, plan: Plan, numbers: Sequence[int]) -> list[Fold]:
+    return [_folds(dataset, source, plan).asking(number)() for number in numbers]
+
+
+@lru_cache(maxsize=2)
+def _cases(dataset: str, source: str, draw: Draw, count: int) -> tuple[Examiner, list[Case]]:
+    return drawn(_model(dataset, source), draw, count)
+
+
+def _examined(
+    dataset: str, source: str, draw: Draw, ks: Sequence[int], count: int, start: int, stop: int
+) -> list[Examined]:
+    examiner, cases = _cases(dataset, source, draw, count)
+    return [examine(examiner, case, ks) for case in cases[start:stop]]
+
+
+def _ran(runner: Runner, experiment: Experiment, seed: int, command: str, split: Split) -> Ran:
+    return runner.run(experiment, seed, command, split)

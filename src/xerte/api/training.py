@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
+from time import time
 from typing import Any
 
 from xerte.api.datasets import load
@@ -117,7 +118,22 @@ def continue_training(
     return experiment_continue(data, name, device, seed, overrides, *callbacks, until=deadline(limit))
 
 
-def deadline(limit: str | float | None) -> Callable[[], bool] | None:
+@dataclass(frozen=True)
+class Deadline:
+    """Whether a moment has passed, by the clock on the wall: other machines have the same.
+
+    Attributes:
+        end: seconds since 1970.
+    """
+
+    end: float
+
+    def __call__(self) -> bool:
+        """Whether it has."""
+        return time() >= self.end
+
+
+def deadline(limit: str | float | None) -> Deadline | None:
     """Whether so long has passed since now: seconds, or "90s", "10m", "2h".
 
     Raises:
@@ -128,5 +144,4 @@ def deadline(limit: str | float | None) -> Callable[[], bool] | None:
     match = _LIMIT.fullmatch(str(limit))
     if match is None:
         raise InputError(f"{limit!r} is no limit: write it like 90s, 10m or 2h; a number alone is seconds")
-    end = monotonic() + float(match[1]) * _SECONDS[match[2]]
-    return lambda: monotonic() >= end
+    return Deadline(time() + float(match[1]) * _SECONDS[match[2]])

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.choosing import ClusterAddress
 from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.data.words import LEAST_PERCENT, between, counted, percent
@@ -121,6 +122,7 @@ def backtest(
         typer.Option(help="A folder for folds (an interrupted backtest goes on), trace.json and report.html."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Folds asked at once.")] = 2,
+    cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
     """Asks questions through time with only what was known, and says how good the answers were.
@@ -134,7 +136,7 @@ def backtest(
 
     with progress("backtest", "folds") as report:
         asker = Service().asker(dataset, model)
-        how = {"retrain": retrain, "out": out, "workers": workers}
+        how = {"retrain": retrain, "out": out, "workers": workers, "cluster": cluster}
         found = asker.backtest(first, every or 1, horizon, questions, seed, report, **how)  # type: ignore[arg-type]
     if as_json:
         print_json(found.to_json())

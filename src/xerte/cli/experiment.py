@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.choosing import ClusterAddress
 from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.cli.train import STOPPED, Limit, training_bar
@@ -36,6 +37,7 @@ def run(
     limit: Limit = None,
     results: Annotated[Path, typer.Option(help="Where the traces go.")] = Path("results"),
     runs: Annotated[Path, typer.Option(help="Where models and checkpoints go.")] = Path("runs"),
+    cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
     """Trains what experiment files say, judges on test once, and writes a trace for each.
@@ -51,24 +53,33 @@ def run(
 
     until = deadline(limit)
     found = [(file, read_experiment(file)) for file in files_of(files)]
-    todo = [(file, one, number) for file, one in found for number in seed or one.wanted]
+    todo = [(one, number, _run_command(file, number, device)) for file, one in found for number in seed or one.wanted]
+    file_of = {one.run_name(number): file for file, one in found for number in seed or one.wanted}
     ran: list[Ran] = []
+
+    def tell(one: "Ran") -> None:
+        if not as_json and one.outcome is not Outcome.STOPPED:
+            file = file_of[one.experiment.run_name(one.seed)]
+            hint = "" if one.seed in one.experiment.seeds else f"; to let it count, add {one.seed} to seeds in {file}"
+            print_text(f"{one.outcome}: {one.file}{hint}")
+
     with training_bar() as bar:
         runner = Runner(results, runs, device, until, bar, None if as_json else _print_epoch)
         for _, one in found:
             runner.check(one)
-        for file, one, number in todo:
+        if cluster is not None:
+            from xerte.api.spread import run_on
+
+            ran = run_on(cluster, runner, todo, Split.TEST, tell)
+        for one, number, command in todo if cluster is None else ():
             if until is not None and until():
                 break
             if not as_json:
                 print_text(f"{one.run_name(number)}:")
-            words = ["xerte", "experiment", "run", Path(*file.parts[-3:]).as_posix(), "--seed", str(number)]
-            ran.append(runner.run(one, number, shlex.join([*words, "--device", device])))
+            ran.append(runner.run(one, number, command))
+            tell(ran[-1])
             if ran[-1].outcome is Outcome.STOPPED:
                 break
-            if not as_json:
-                hint = "" if number in one.seeds else f"; to let it count, add {number} to seeds in {file}"
-                print_text(f"{ran[-1].outcome}: {ran[-1].file}{hint}")
     finished = [one for one in ran if one.outcome is not Outcome.STOPPED]
     if as_json:
         print_json([_as_json(one) for one in ran])
@@ -76,6 +87,11 @@ def run(
         rows = [(one.experiment.run_name(one.seed), *(one.metrics()[name] for name in _METRICS)) for one in finished]
         print_table("test, time-aware", ("run", *_COLUMNS), rows)
     _stop_unless_finished(len(finished), len(todo), limit)
+
+
+def _run_command(file: Path, seed: int, device: str) -> str:
+    words = ["xerte", "experiment", "run", Path(*file.parts[-3:]).as_posix(), "--seed", str(seed)]
+    return shlex.join([*words, "--device", device])
 
 
 @experiment.command()
@@ -93,6 +109,7 @@ def grid(
     seed: Annotated[int, typer.Option(help="Seed of parameters, batches and sampling.")] = 0,
     device: Device = "auto",
     limit: Limit = None,
+    cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
     """Trains every combination of some settings' values and chooses by MRR on valid; test is not looked at.
@@ -112,18 +129,31 @@ def grid(
     )
     points = api.grid(base, dict(map(parse_setting, axis)))
     ran: list[Ran] = []
+    ended = 0
+
+    def tell(one: "Ran") -> None:
+        nonlocal ended
+        if not as_json and one.outcome is not api.Outcome.STOPPED:
+            ended += 1
+            mrr = one.metrics()["mrr"]
+            print_text(f"{ended} of {len(points)}, {one.experiment.name}: valid MRR {mrr:.2f}")
+
     with training_bar() as bar:
         runner = api.Runner(out / "traces", out / "runs", device, until, bar, None)
         for point in points:
             runner.check(point)
-        for point in points:
+        if cluster is not None:
+            from xerte.api.spread import run_on
+
+            todo = [(point, seed, api.train_command(point, seed, device)) for point in points]
+            ran = run_on(cluster, runner, todo, Split.VALID, tell)
+        for point in points if cluster is None else ():
             if until is not None and until():
                 break
             ran.append(runner.run(point, seed, api.train_command(point, seed, device), Split.VALID))
+            tell(ran[-1])
             if ran[-1].outcome is api.Outcome.STOPPED:
                 break
-            if not as_json:
-                print_text(f"{len(ran)} of {len(points)}, {point.name}: valid MRR {ran[-1].metrics()['mrr']:.2f}")
     finished = [one for one in ran if one.outcome is not api.Outcome.STOPPED]
     _stop_unless_finished(len(finished), len(points), limit)
     best = api.best_of(finished)

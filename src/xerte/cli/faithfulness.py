@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.cli.choosing import ModelName, open_model, print_note
+from xerte.cli.choosing import ClusterAddress, ModelName, open_model, print_note
 from xerte.cli.completion import DataName
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text, progress
 from xerte.data.words import counted
@@ -32,6 +32,7 @@ def faithfulness(
     by_relation: Annotated[bool, typer.Option("--by-relation", help="Also give every relation's curve.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the draw of questions.")] = 0,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    cluster: ClusterAddress = None,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -56,7 +57,7 @@ def faithfulness(
     chosen, choice = open_model(dataset, model, device)
     ks = sorted(set(k or KS))
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
-        found = measure(chosen, split, questions, ks, seed, report)
+        found = measure(chosen, split, questions, ks, seed, report, cluster)
     if trace is not None:
         asked = ["--split", split.value, "--questions", str(questions), "--seed", str(seed)]
         asked += [word for one in k or () for word in ("--k", str(one))]

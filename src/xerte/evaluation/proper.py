@@ -1,6 +1,7 @@
 """Are probabilities right: proper scores, reliability, and how much of it is chance."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -71,15 +72,18 @@ class Level:
 
 def error_at(levels: tuple[Level, ...], probability: float) -> float | None:
     """How far off such a probability may be; None where too few like it were seen."""
+    nearest, error = _LIKE, None
+    for least, most, off in _told(levels):
+        distance = max(least - probability, probability - most, 0.0)
+        if distance < nearest or (distance == nearest and (error is None or off > error)):
+            nearest, error = distance, off
+    return error
 
-    def distance(one: Level) -> float:
-        return max(one.least - probability, probability - one.most, 0.0)
 
-    told = [one for one in levels if one.count >= FEWEST]
-    nearest = min(map(distance, told), default=np.inf)
-    if nearest > _LIKE:
-        return None
-    return max(one.error for one in told if distance(one) == nearest)
+@lru_cache(maxsize=16)
+def _told(levels: tuple[Level, ...]) -> tuple[tuple[float, float, float], ...]:
+    """(least, most, error) of every level that enough answers stand behind."""
+    return tuple((one.least, one.most, one.error) for one in levels if one.count >= FEWEST)
 
 
 def reliability(probability: Real, happened: Truth, levels: int = 10) -> tuple[Level, ...]:

@@ -28,9 +28,9 @@ def activity(
         (table, row): float64 [T, E, windows + 1] by distinct time, and the row of every question.
     """
     known, row_of = torch.unique(queries.known_before, return_inverse=True)
-    one_day = len(known) == 1
-    count = _counts(history, int(known[0]), (*windows,))[None] if one_day else _counted(history, known, windows)
-    return torch.log1p(count.double()), row_of
+    if len(known) > 1 and history.device.type != "cpu":  # a GPU counts faster than it is asked time by time
+        return torch.log1p(_counted(history, known, windows).double()), row_of
+    return torch.stack([_active(history, time, (*windows,)) for time in known.tolist()]), row_of
 
 
 def _counted(history: TemporalIndex, known: Int[Tensor, "T"], windows: Sequence[int]) -> Int[Tensor, "T E w"]:
@@ -43,8 +43,19 @@ def _counted(history: TemporalIndex, known: Int[Tensor, "T"], windows: Sequence[
     return count.transpose(0, 1)
 
 
+def _active(history: TemporalIndex, known: int, windows: tuple[int, ...]) -> Float[Tensor, "E w"]:
+    """log(1 + facts), at one time. Questions about one day are many, and an index never changes: the last are kept."""
+    kept, key = _logs.setdefault(history, {}), (known, windows)
+    if key not in kept:
+        made = torch.log1p(_counts(history, known, windows).double())
+        while kept and (len(kept) + 1) * made.nbytes > _MOST_BYTES:
+            del kept[next(iter(kept))]
+        kept[key] = made
+    return kept[key]
+
+
 def _counts(history: TemporalIndex, known: int, windows: tuple[int, ...]) -> Int[Tensor, "E w"]:
-    """As `_counted`, at one time. Questions about one day are many, and an index never changes: the last are kept.
+    """As `_counted`, at one time; the last are kept.
 
     What was appended is counted beside what was counted already: an event costs what is appended.
     """
@@ -69,7 +80,9 @@ def _added(history: TailIndex, known: int, windows: tuple[int, ...]) -> Int[Tens
 
 
 _KEPT = 4
+_MOST_BYTES = 64 << 20
 _kept: WeakKeyDictionary[TemporalIndex, dict[tuple[int, tuple[int, ...]], Tensor]] = WeakKeyDictionary()
+_logs: WeakKeyDictionary[TemporalIndex, dict[tuple[int, tuple[int, ...]], Tensor]] = WeakKeyDictionary()
 
 
 class Factor(nn.Module):
