@@ -93,7 +93,7 @@ def test_told_to_stop_it_goes_on_to_the_same_weights(here: Path, monkeypatch: py
     file = here / "experiments" / "world" / "plain.toml"
     assert call("run", file, "--runs", "whole", "--results", "elsewhere", "--device", "cpu").exit_code == 0
     clock = iter(range(10_000))
-    monkeypatch.setattr(sys.modules["xerte.api.training"], "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys.modules["xerte.api.training"], "time", lambda: next(clock))
     command = ("run", file, "--device", "cpu", "--limit", "11")
     codes = []
     for _ in range(10):
@@ -149,7 +149,7 @@ def test_a_grid_chooses_on_valid_and_leaves_a_trace_each(here: Path, monkeypatch
         command += ["--axis", text]
     clock = iter(range(10_000))
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["xerte.api.training"], "monotonic", lambda: next(clock))
+        patch.setattr(sys.modules["xerte.api.training"], "time", lambda: next(clock))
         assert call(*command, "--limit", "3").exit_code == 3
     body = json.loads(call(*command, "--json").stdout)
     traces = {file.name: Trace.read(file) for file in sorted((here / "grid" / "traces").iterdir())}
