@@ -51,6 +51,18 @@ def test_an_import_without_memory_for_its_index_is_whole(tmp_path: Path) -> None
     assert (code, said) == (0, [])
 
 
+@pytest.mark.parametrize("words", ["data import e.csv --name other", "explain mine a r 2024-01-28 --labels names.csv"])
+def test_without_a_temporary_folder(tmp_path: Path, words: str) -> None:
+    (tmp_path / "e.csv").write_text(ROWS)
+    (tmp_path / "names.csv").write_text("name,label\na,Ada\n")
+    code, _ = run(f"{XERTE} data import e.csv --name mine", tmp_path)
+    assert code == 0
+    (tmp_path / "sitecustomize.py").write_text("import tempfile\ntempfile._candidate_tempdir_list = lambda: []\n")
+    code, said = run(f"{XERTE} {words}", tmp_path, PYTHONPATH=f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    assert (code, len(said)) == (2, 1)
+    assert said[0].startswith("xerte: no temporary folder can be made: ")
+
+
 def test_rejects_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(ROWS + "a,r,b,soon\n" * 5000)
     code, said = run(f"ulimit -f 8; {XERTE} data import e.csv --name mine --bad-rows skip", tmp_path)

@@ -5,7 +5,6 @@ acted stands first, whichever way a model came to it.
 """
 
 import re
-import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -119,8 +118,10 @@ def read_templates(path: Path) -> Mapping[str, str]:
 
 
 def _read_labels(path: Path) -> Mapping[str, str]:
-    with tempfile.TemporaryDirectory(prefix="xerte-") as unpacked:
-        return dict(read_pairs(path, Path(unpacked)))
+    from xerte.data.reading import scratch_folder  # duckdb
+
+    with scratch_folder() as unpacked:
+        return dict(read_pairs(path, unpacked))
 
 
 def _fitting(relation: str, templates: Mapping[str, str]) -> str | None:
