@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks.parts import FORMAT as GROWTH_FORMAT
 from reports.errors import FORMAT as ERRORS_FORMAT
 from reports.errors import KINDS
 from reports.published import DATASETS, METRICS, experiments
@@ -14,6 +15,7 @@ from xerte.files import read_json
 
 AGREEMENT = Path("results") / "parts" / "agreement.json"
 TRIED = Path("results") / "parts" / "tried.json"
+GROWTH = Path("results") / "bench" / "parts.json"
 ERRORS = Path("results") / "parts" / "errors-icews18.json"
 AGREEMENT_FORMAT, TRIED_FORMAT = "xerte agreement 1", "xerte tried 1"
 OTHERS = {
@@ -87,6 +89,21 @@ def errors(root: Path) -> list[Block]:
     return [Table(("", "errors", "the answer is second", f"below place {_FAR}"), rows), words]
 
 
+def growth(root: Path) -> list[Block]:
+    """How long a question takes where there are many facts."""
+    body = read_json(root / GROWTH, GROWTH_FORMAT, "a record of growth", dict)
+    rows = [
+        (f"{one['facts']:,}", f"{one['first_s']:.1f} s", f"{one['forecast_ms']:.0f} ms", f"{one['explained_ms']:.0f} ms")
+        for one in body["sizes"]
+    ]
+    machine = body["machine"]
+    words = (
+        f"The largest takes {body['ratio']:.2f} times as long as the smallest. {machine['device']}, load "
+        f"{machine['load']}, {machine['commit'][:10]}."
+    )
+    return [Table(("facts", "first answer", "forecast", "with its explanation"), rows), words]
+
+
 def tried(root: Path) -> list[Block]:
     """What did not pay, or not enough: MRR on valid, and what it is held against."""
     body = read_json(root / TRIED, TRIED_FORMAT, "a record of what was tried", dict)
@@ -120,5 +137,6 @@ PARTS = {
     "parts-strata": strata,
     "parts-agreement": agreement,
     "parts-errors": errors,
+    "parts-growth": growth,
     "parts-tried": tried,
 }
