@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import socket
+import sqlite3
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -203,3 +204,16 @@ def test_watches_are_managed_with_an_admin_token(served: Served) -> None:
 def _refuses(client: TestClient, headers: dict[str, str], body: Any, status: int) -> None:
     response = client.post("/api/v1/watches", json=body, headers=headers)
     assert (response.status_code, set(response.json())) == (status, {"code", "message", "hint"}), response.text
+
+
+def test_closing_waits_for_the_statement_of_another_thread(tmp_path: Path) -> None:
+    """A server that stops does not wait for the watcher's thread, and SQLite under its feet ended the process."""
+    store = AlertStore(tmp_path / "alerts.sqlite")
+    closing = threading.Thread(target=store.close)
+    with store._transaction():
+        closing.start()
+        closing.join(0.2)
+        assert closing.is_alive()
+    closing.join(10)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        store.watches()

@@ -134,8 +134,9 @@ class AlertStore:
             raise InputError(f"{file} was written by a newer program", hint="use that one")
 
     def close(self) -> None:
-        """Ends the connection."""
-        self._connection.close()
+        """Ends the connection; not under a statement of another thread, which would end the process."""
+        with self._lock:
+            self._connection.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
