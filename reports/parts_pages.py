@@ -93,7 +93,12 @@ def growth(root: Path) -> list[Block]:
     """How long a question takes where there are many facts."""
     body = read_json(root / GROWTH, GROWTH_FORMAT, "a record of growth", dict)
     rows = [
-        (f"{one['facts']:,}", f"{one['first_s']:.1f} s", f"{one['forecast_ms']:.0f} ms", f"{one['explained_ms']:.0f} ms")
+        (
+            f"{one['facts']:,}",
+            f"{one['first_s']:.1f} s",
+            f"{one['forecast_ms']:.0f} ms",
+            f"{one['explained_ms']:.0f} ms",
+        )
         for one in body["sizes"]
     ]
     machine = body["machine"]
