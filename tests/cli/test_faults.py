@@ -1,5 +1,6 @@
 """What the system refuses is one sentence and an exit code: a full output, little memory, no temporary folder."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -69,6 +70,18 @@ def test_rejects_that_do_not_fit(tmp_path: Path) -> None:
     assert code == 2
     assert said == [f"xerte: {tmp_path}/e.csv.rejects.csv cannot be written: File too large"] or len(said) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv"]
+
+
+def test_answers_that_do_not_fit(tmp_path: Path) -> None:
+    names = [hashlib.sha256(bytes([one])).hexdigest() for one in range(200)]
+    rows = "".join(f"a,r,{name},2024-01-{1 + at % 28:02}\n" for at, name in enumerate(names))
+    (tmp_path / "e.csv").write_text("subject,relation,object,time\n" + rows)
+    (tmp_path / "q.csv").write_text("subject,relation,time\na,r,2024-02-01\n")
+    assert run(f"{XERTE} data import e.csv --name mine", tmp_path)[0] == 0
+    asked = f"{XERTE} forecast mine --queries q.csv --top 200 --model recurrence --out a.parquet"
+    code, said = run(f"ulimit -f 8; {asked}", tmp_path)
+    assert (code, said) == (2, ["xerte: a.parquet cannot be written: File too large"])
+    assert not [path for path in tmp_path.iterdir() if "parquet" in path.name]
 
 
 def test_a_polite_end_leaves_no_rows_behind(tmp_path: Path) -> None:

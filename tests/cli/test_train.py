@@ -1,11 +1,14 @@
 """`xerte train`, and what one does with a trained folder, through the command line and the facade."""
 
+import errno
 import json
 import re
 import shutil
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 
@@ -373,6 +376,33 @@ def test_without_its_package_tensorboard_is_one_sentence(
     told = mistake("train", mine, *TINY, "--json", "--tensorboard", "--out", tmp_path / "model")
     assert told == "logs for TensorBoard need a further package: pip install 'xerte[tensorboard]'"
     assert not {path.name for path in (tmp_path / "model").iterdir()} - {".lock"}  # found out before training
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_logs_that_do_not_fit_are_one_sentence(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As TensorBoard's writer does it: its thread fails, and the next call hands the error on."""
+
+    class Full:
+        def __init__(self, _: str) -> None:
+            self.failed: list[OSError] = []
+
+        def add_scalar(self, *_: Any) -> None:
+            def fail() -> None:
+                self.failed.append(OSError(errno.EFBIG, "File too large"))
+                raise self.failed[0]
+
+            thread = threading.Thread(target=fail)
+            thread.start()
+            thread.join()
+            raise self.failed[0]
+
+        def close(self) -> None:
+            if self.failed:
+                raise self.failed[0]
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Full))
+    told = mistake("train", mine, *TINY, "--json", "--tensorboard", "--out", tmp_path / "model")
+    assert told == f"logs for TensorBoard cannot be written to {tmp_path / 'model' / 'tensorboard'}: File too large"
 
 
 def test_tensorboard_needs_a_folder(mine: str) -> None:

@@ -1,7 +1,9 @@
 """Files of questions in, files of answers out."""
 
+import errno
 import gzip
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
@@ -11,7 +13,7 @@ import numpy as np
 from xerte.api.forecast import Forecast, Question
 from xerte.data.lines import read_rows
 from xerte.errors import InputError
-from xerte.files import cells, replacing
+from xerte.files import FULL, cells, replacing
 
 COLUMNS = ("subject", "relation", "time")
 ANSWER_COLUMNS = (
@@ -112,4 +114,9 @@ def _write_parquet(path: Path, rows: Sequence[tuple[Any, ...]]) -> None:
     columns = zip(ANSWER_COLUMNS, zip(*rows, strict=True), types, strict=True)
     connection = duckdb.connect()
     connection.register("answers", {name: np.array(column, dtype) for name, column, dtype in columns})
-    connection.table("answers").write_parquet(str(path))
+    try:
+        connection.table("answers").write_parquet(str(path), use_tmp_file=False)  # it is one already, which is swept
+    except duckdb.IOException as error:  # duckdb words what the system said, and more
+        reasons = {code: os.strerror(code) for code in FULL}
+        code = next((code for code, reason in reasons.items() if reason in str(error)), errno.EIO)
+        raise OSError(code, reasons[code], str(path)) from None

@@ -1,5 +1,6 @@
 """Logs of training for TensorBoard, an extra that is imported when asked for."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,32 +23,53 @@ def training_logs(folder: Path | None, trainer: Trainer) -> Iterator[None]:
     By step, the mean loss of the epoch so far; by epoch, the loss and the validation metrics.
 
     Raises:
-        InputError: the package that writes them is not installed.
+        InputError: the package that writes them is not installed, or they cannot be written.
     """
     if folder is None:
         yield
         return
-    writer = _writer(folder / FOLDER)
+    place = folder / FOLDER
+    with _told(place):
+        writer = _writer(place)
     on_progress, on_epoch = trainer.on_progress, trainer.on_epoch
 
     def progress(now: Progress) -> None:
-        writer.add_scalar("loss/step", now.loss, now.epoch * now.steps + now.step)
+        with _told(place):
+            writer.add_scalar("loss/step", now.loss, now.epoch * now.steps + now.step)
         if on_progress is not None:
             on_progress(now)
 
     def epoch(done: Epoch) -> None:
-        writer.add_scalar("loss/epoch", done.loss, done.number + 1)
-        for name, value in done.valid.items():
-            writer.add_scalar(f"valid/{name}", value, done.number + 1)
+        with _told(place):
+            writer.add_scalar("loss/epoch", done.loss, done.number + 1)
+            for name, value in done.valid.items():
+                writer.add_scalar(f"valid/{name}", value, done.number + 1)
         if on_epoch is not None:
             on_epoch(done)
 
+    def quiet(failure: threading.ExceptHookArgs) -> None:
+        if not isinstance(failure.exc_value, OSError):
+            hook(failure)
+
     trainer.on_progress, trainer.on_epoch = progress, epoch
+    hook, threading.excepthook = threading.excepthook, quiet  # the writer's thread hands its errors on
     try:
         yield
     finally:
         trainer.on_progress, trainer.on_epoch = on_progress, on_epoch
-        writer.close()
+        try:
+            with _told(place):
+                writer.close()
+        finally:
+            threading.excepthook = hook
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"logs for TensorBoard cannot be written to {folder}: {error.strerror or error}") from None
 
 
 def _writer(folder: Path) -> "SummaryWriter":
