@@ -8,7 +8,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 FORMAT = "xerte audit 1"
-UNANSWERED = "the advisory service did not answer"
+UNANSWERED = "the advisory service did not answer; `make audit` asks again, where it can be reached"
 
 
 def record(

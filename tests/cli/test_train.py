@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -382,27 +383,29 @@ def test_without_its_package_tensorboard_is_one_sentence(
 def test_logs_that_do_not_fit_are_one_sentence(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As TensorBoard's writer does it: its thread fails, and the next call hands the error on."""
 
+    full, written = OSError(errno.EFBIG, "File too large"), threading.Event()
+
+    def fail() -> None:
+        written.wait(60)
+        time.sleep(0.2)  # the call may be told first
+        raise full
+
+    thread = threading.Thread(target=fail)
+
     class Full:
         def __init__(self, _: str) -> None:
-            self.failed: list[OSError] = []
+            thread.start()
 
         def add_scalar(self, *_: Any) -> None:
-            def fail() -> None:
-                self.failed.append(OSError(errno.EFBIG, "File too large"))
-                raise self.failed[0]
+            written.set()
+            raise full
 
-            thread = threading.Thread(target=fail)
-            thread.start()
-            thread.join()
-            raise self.failed[0]
-
-        def close(self) -> None:
-            if self.failed:
-                raise self.failed[0]
+        close = add_scalar
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Full))
     told = mistake("train", mine, *TINY, "--json", "--tensorboard", "--out", tmp_path / "model")
     assert told == f"logs for TensorBoard cannot be written to {tmp_path / 'model' / 'tensorboard'}: File too large"
+    assert not thread.is_alive()
 
 
 def test_tensorboard_needs_a_folder(mine: str) -> None:

@@ -53,7 +53,7 @@ def test_what_an_audit_found_or_left_out_is_told(entry: dict[str, Any], said: li
     [
         ({"vulnerabilities": {}}, []),
         ({"vulnerabilities": {"x": {"severity": "high", "range": "<2"}}}, ["x: high, <2"]),
-        ({"message": "405"}, ["the viewer's 1 packages were not audited: the advisory service did not answer"]),
+        ({"message": "405"}, [f"the viewer's 1 packages were not audited: {audit.UNANSWERED}"]),
     ],
 )
 def test_an_audit_of_the_viewer_is_read(report: dict[str, Any], said: list[str]) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 FOLDER = "tensorboard"
+_LAST_WORDS = 5
+"""Seconds that the writer's thread, when it has closed or failed, may take to end."""
 
 
 @contextmanager
@@ -29,8 +31,10 @@ def training_logs(folder: Path | None, trainer: Trainer) -> Iterator[None]:
         yield
         return
     place = folder / FOLDER
+    others = threading.enumerate()
     with _told(place):
         writer = _writer(place)
+    threads = [thread for thread in threading.enumerate() if thread not in others]
     on_progress, on_epoch = trainer.on_progress, trainer.on_epoch
 
     def progress(now: Progress) -> None:
@@ -61,6 +65,8 @@ def training_logs(folder: Path | None, trainer: Trainer) -> Iterator[None]:
             with _told(place):
                 writer.close()
         finally:
+            for thread in threads:
+                thread.join(_LAST_WORDS)
             threading.excepthook = hook
 
 
