@@ -84,6 +84,33 @@ def test_of_answers_given_a_probability_as_many_are_true(fitted: Calibration) ->
     assert float(torch.cat(strangers).mean()) == pytest.approx(float(torch.cat(strange).sum()) / facts, abs=0.02)
 
 
+def test_strangers_are_never_likelier_or_less_likely_than_any_that_were_seen(fitted: Calibration) -> None:
+    """Questions unlike all that were seen, where a regression alone would say 0 or 1."""
+    seen = list(asked(Recurrence.fit(DATA), DATA, HISTORY, Questions.of(DATA, Split.VALID).queries))
+    features = torch.cat([Seen.of(batch, 1.0, fitted.at_once).strangers for batch in seen])
+    known = features[features[:, 2] > 0]
+    lowest, highest = 1 / (1 + np.exp(-fitted.stranger[1][[0, -1]]))
+    assert 0.001 < lowest < highest < 0.999
+    for odds in (-1e3, 1e3):
+        far = known + odds * torch.from_numpy(fitted.strangers)
+        far[:, 2] = known[:, 2]
+        said = fitted.of_strangers(far)
+        assert lowest - 1e-9 <= said.min() <= said.max() <= highest + 1e-9
+
+
+def test_one_that_met_nobody_meets_a_stranger(fitted: Calibration) -> None:
+    nobody = torch.zeros(1, len(fitted.strangers), dtype=torch.float64)
+    assert fitted.of_strangers(nobody).tolist() == [1.0]
+
+
+def test_a_calibration_of_before_is_read_as_it_was(fitted: Calibration) -> None:
+    body = fitted.to_json()
+    del body["stranger"]
+    features = torch.ones(2, len(fitted.strangers), dtype=torch.float64)
+    said = Calibration.from_json(body).of_strangers(features)
+    assert said == pytest.approx(chance(features.numpy(), fitted.strangers), rel=1e-5)
+
+
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
 def test_sets_hold_as_many_true_answers_as_they_say(fitted: Calibration, coverage: float) -> None:
     questions, held, size = Questions.of(DATA, Split.VALID), [], []

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from xerte.data.dataset import Dataset
-from xerte.evaluation.calibration import Calibration, Check, candidate_features, logit
-from xerte.evaluation.logistic import chance, fit_logistic
+from xerte.evaluation.calibration import Calibration, Check, candidate_features, logit, met_nobody
+from xerte.evaluation.logistic import fit_logistic
 from xerte.evaluation.observed import Batch, Questions, Seen, asked, in_parts, is_true, places
 from xerte.evaluation.proper import calibration_error, chance_error, reliability_at
 from xerte.evaluation.protocol import both_directions
@@ -31,6 +31,8 @@ STEPS = 200
 _LEAST = 1e-4
 _FIRST, _OTHERS, _MEASURED = 32, 16, 1024
 _BENT, _KNOTS = 10, 12
+_DOUBT = 1.0
+"""How strongly the weights of the strangers' sum are held at none."""
 _TOLD = 3
 """Reliability is that of so many first answers."""
 _TEMPERATURES = tuple(2.0**power for power in range(-6, 7))
@@ -64,9 +66,10 @@ def fitted(seen: Seen, at_once: Real, temperature: float, window: tuple[str, str
     """The likeliest weights, how reliable what they say was, and how large sets must be."""
     strange, missed = (_count(seen, ~one) for one in (seen.true_met, seen.true_reached))
     answers = seen.weight.double().numpy()
+    met = ~met_nobody(seen.strangers)  # of one that met nobody, all answers are strangers
     found = Calibration(
         _candidates(seen),
-        _share(seen.strangers.numpy(), strange, answers),
+        _share(seen.strangers.numpy()[met], strange[met], answers[met], _DOUBT),
         _share(seen.unreached.numpy(), missed, answers),
         at_once,
         temperature,
@@ -79,16 +82,22 @@ def fitted(seen: Seen, at_once: Real, temperature: float, window: tuple[str, str
     weight = np.where((place <= seen.reached[:, None]).numpy(), answers[:, None], 0.0)
     sides = slice(0, 1), slice(1, None)
     curves = [_curve(odds[:, some].ravel(), true[:, some].ravel(), weight[:, some].ravel()) for some in sides]
-    found = replace(found, first=curves[0], others=curves[1])
+    of_strangers = (seen.strangers.numpy() @ found.strangers)[met]
+    counts = np.concatenate([strange[met], (answers - strange)[met]])
+    stranger = _curve(np.tile(of_strangers, 2), np.repeat([True, False], len(of_strangers)), counts)
+    found = replace(found, first=curves[0], others=curves[1], stranger=stranger)
     said, outcome = first_answers(found, seen, _TOLD)
     levels = reliability_at(said.ravel(), outcome.ravel(), EDGES)
-    mass = chance(seen.strangers.numpy(), found.strangers)
-    counts = np.concatenate([strange, answers - strange]).astype(int)
-    strangers = np.repeat(np.tile(mass, 2), counts), np.repeat(np.repeat([True, False], len(mass)), counts)
     held, sizes = _sets(found, seen)
-    of_strangers = reliability_at(*strangers, EDGES)
+    stranger_levels = reliability_at(*strangers(found, seen), EDGES)
     found = replace(found, held=held, sizes=sizes, usual_sizes=np.zeros_like(sizes))
-    return replace(found, levels=levels, stranger_levels=of_strangers)
+    return replace(found, levels=levels, stranger_levels=stranger_levels)
+
+
+def strangers(calibration: Calibration, seen: Seen) -> tuple[Real, npt.NDArray[np.bool_]]:
+    """What was said of those who never met the subject and whether it was one of them, for every fact; [facts] each."""
+    rows = seen.true_row.numpy()
+    return calibration.of_strangers(seen.strangers)[rows], (~seen.true_met).numpy()
 
 
 def first_answers(calibration: Calibration, seen: Seen, number: int = 1) -> tuple[Real, npt.NDArray[np.bool_]]:
@@ -109,7 +118,11 @@ def checked(calibration: Calibration, seen: Seen, coverage: float = 0.9) -> Chec
         sizes.append(_size(ranked, least, seen.entities).repeat_interleave(part.weight))
         held.append(_of_true(ranked, part) >= least)
     ece = calibration_error(said, outcome), chance_error(said)
-    return Check(len(said), *ece, float(torch.cat(held).double().mean()), float(torch.cat(sizes).double().mean()))
+    held_share, size = (float(torch.cat(one).double().mean()) for one in (held, sizes))
+    told, strange = strangers(calibration, seen)
+    means = float(strange.mean()), float(told.mean())
+    of_strangers = calibration_error(told, strange), chance_error(told)
+    return Check(len(said), *ece, held_share, size, *means, *of_strangers)
 
 
 def _first_held(calibration: Calibration, seen: Seen) -> Tensor:
@@ -202,11 +215,11 @@ def _candidates(seen: Seen) -> Real:
     return fit_logistic(features, np.concatenate([*true, np.ones(len(far), bool)]), weight.numpy())
 
 
-def _share(features: Real, some: Real, all: Real) -> Real:
+def _share(features: Real, some: Real, all: Real, doubt: float = 1e-3) -> Real:
     """Weights of the share of true answers that are of a kind: a question is so many yes and so many no."""
     both = np.concatenate([features, features])
     outcome = np.repeat([True, False], len(features))
-    return fit_logistic(both, outcome, np.concatenate([some, all - some]))
+    return fit_logistic(both, outcome, np.concatenate([some, all - some]), doubt)
 
 
 def _at_once(dataset: Dataset) -> Real:

@@ -6,7 +6,8 @@ for each of its facts, as the judge asks it.
 
 P(o is true) = σ(a · c + (b · c) ℓ + d · (ℓ², log rank, first, first ℓ)), ℓ being the log odds of o's share of all
 scores and c what is known of the question (`COMMON`); then bent to what was seen, the first answer apart from others.
-Candidates that are not reached share P(no reached one is true).
+Candidates that are not reached share P(no reached one is true). The sum of all that never met the subject is bent too,
+and goes no farther than what was seen; of a subject that met nobody it is 1.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -34,6 +35,7 @@ COMMON = (
     "log of how many the relation has",
 )
 """What all candidates of a question have in common."""
+_FACTS = 2
 OWN = ("squared log odds", "log rank", "first", "first times log odds")
 _LOG_ODDS = -16.0, 12.0
 _PRIOR = 2.0
@@ -61,6 +63,8 @@ class Check:
         questions: how many, each counted once for each of its facts.
         ece, ece_of_chance: of the first answers; what 95 of 100 perfect forecasters stay below.
         coverage, size: the share of true answers in sets that should hold 90 %, and how large the sets were.
+        strangers, strangers_said: the share of true answers that never met the subject, and what was said of it.
+        strangers_ece, strangers_ece_of_chance: as above, of the strangers; 0 where not measured.
     """
 
     questions: int
@@ -68,6 +72,10 @@ class Check:
     ece_of_chance: float
     coverage: float
     size: float
+    strangers: float = 0.0
+    strangers_said: float = 0.0
+    strangers_ece: float = 0.0
+    strangers_ece_of_chance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,7 @@ class Calibration:
         levels: how reliable the probabilities of the first three answers were.
         stranger_levels: likewise of the strangers.
         first, others: (log odds said, log odds seen) of first answers and of others; [2, knots], ascending.
+        stranger: likewise of the strangers; one knot: as said.
         held: what the likeliest 0, 0.5, …, 100 % of true answers had at least; a first answer counts as having 1.
         sizes: how many candidates have at least that, on average.
         usual_sizes: how many recurrence needs for as many true answers.
@@ -104,6 +113,7 @@ class Calibration:
     stranger_levels: tuple[Level, ...] = ()
     first: Real = field(default_factory=lambda: np.zeros((2, 1)))
     others: Real = field(default_factory=lambda: np.zeros((2, 1)))
+    stranger: Real = field(default_factory=lambda: np.zeros((2, 1)))
     held: Real = field(default_factory=lambda: np.zeros(1))
     sizes: Real = field(default_factory=lambda: np.zeros(1))
     usual_sizes: Real = field(default_factory=lambda: np.zeros(1))
@@ -116,7 +126,7 @@ class Calibration:
         share, reached = distribution(scores, self.temperature).cpu(), scores.reached.cpu()
         common = common_features(situation, queries, share, self.at_once)
         unreached, met = mass_features(~reached, share, common), situation.met.cpu()
-        strangers = chance(mass_features(~met, share, common).numpy(), self.strangers)
+        strangers = self.of_strangers(mass_features(~met, share, common))
         of_strangers = torch.from_numpy(np.where(met.all(1).numpy(), 0.0, strangers))
         known = reached.sum(1), unreached, common, share.shape[1]
         if first is not None:
@@ -142,6 +152,13 @@ class Calibration:
             least = answer.masked_fill(missing, 1.0).amin(1)
             answer = torch.where(missing, torch.minimum(rest, least)[:, None], answer)
         return answer
+
+    def of_strangers(self, features: Tensor) -> Real:
+        """P(an answer never met the subject), given its features [Q, COMMON + 1]; [Q]."""
+        odds: Real = features.numpy() @ self.strangers
+        said = self.stranger[0]
+        odds = bent(odds.clip(said[0], said[-1]) if len(said) > 1 else odds.clip(-30, 30), self.stranger)
+        return np.where(met_nobody(features), 1.0, 1 / (1 + np.exp(-odds)))
 
     def threshold(self, coverage: float) -> float:
         """What a candidate needs to be in a set that holds so large a share of true answers: split conformal.
@@ -179,10 +196,11 @@ class Calibration:
         """
         arrays = ("answer", "strangers", "unreached", "at_once", "first", "others", "held", "sizes", "usual_sizes")
         numbers = {name: np.array(value[name], float) for name in arrays}
+        numbers["stranger"] = np.array(value.get("stranger", np.zeros((2, 1))), float)  # older ones have none
         shapes = [numbers[name].shape for name in arrays[:3]]
         if shapes != [(2 * len(COMMON) + len(OWN),), (len(COMMON) + 1,), (len(COMMON) + 1,)]:
             raise ValueError("weights")
-        curves = numbers["first"], numbers["others"]
+        curves = numbers["first"], numbers["others"], numbers["stranger"]
         ragged = (
             len({numbers[name].shape for name in ("held", "sizes", "usual_sizes")}) != 1 or numbers["at_once"].ndim != 1
         )
@@ -210,6 +228,12 @@ def bent(odds: Real, curve: Real) -> Real:
     said, seen = curve
     result: Real = np.interp(odds, said, seen) + np.minimum(odds - said[0], 0) + np.maximum(odds - said[-1], 0)
     return result
+
+
+def met_nobody(features: Tensor) -> npt.NDArray[np.bool_]:
+    """Whether there is no fact of the subject, so that every answer is a stranger; [Q, ≥ COMMON] -> [Q]."""
+    nobody: npt.NDArray[np.bool_] = (features[:, _FACTS] == 0).numpy()
+    return nobody
 
 
 def log_odds(share: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ KEY = "calibration"
 """Where a model's metadata keep it."""
 FEWER = 2048
 """So many questions are asked when somebody waits for an answer."""
-_FORMAT = "xerte calibration 1"
+_FORMAT = "xerte calibration 2"
 
 
 def kept(metadata: Mapping[str, Any]) -> Calibration | None:
