@@ -106,3 +106,37 @@ xerte.cli.main()
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 128 + signal.SIGTERM
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "ended"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_in_the_middle_of_a_query_ends_it_politely(tmp_path: Path, number: int, ended: int) -> None:
+    """The query would take hours, on every thread of duckdb."""
+    (tmp_path / "tmp").mkdir()
+    place = os.environ | {"XERTE_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "tmp")}
+    code = """
+import sys, threading
+sys.argv = ["xerte", "data", "import", "e.csv", "--name", "mine"]
+from xerte.data import events
+def slow(scratch, *_, **__):
+    threading.Timer(1, print, ["reading"], {"flush": True}).start()
+    scratch.con.execute("SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3")
+events.load = slow
+import xerte.cli
+xerte.cli.main()
+"""
+    (tmp_path / "e.csv").write_text(ROWS)
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place, cwd=tmp_path, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(number)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == ended
+    assert "Traceback" not in said
+    assert len(said.split("\n")) <= 3
+    assert list((tmp_path / "tmp").iterdir()) == []

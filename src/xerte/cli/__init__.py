@@ -6,6 +6,7 @@ import signal
 import sys
 import warnings
 from contextlib import suppress
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -30,11 +31,14 @@ from xerte.cli.serve import serve, token
 from xerte.cli.survey import survey
 from xerte.cli.train import train
 from xerte.cli.watch import watch
+from xerte.data.sql import stop, was_stopped
 from xerte.errors import RemadeWarning, XerteError, one_line
 from xerte.files import FULL
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Of click, which newer versions of typer bring along."""
+_ended: list[int] = []
+"""The exit code, once somebody has asked this process to end."""
 
 
 class Commands(TyperGroup):
@@ -59,6 +63,8 @@ class Commands(TyperGroup):
             typer.echo(one_line(f"xerte: {place} cannot be used: {error.strerror}"), err=True)
             raise typer.Exit(2) from None
         except (MemoryError, RuntimeError, ImportError) as error:
+            if was_stopped(error):
+                raise (SystemExit(_ended[0]) if _ended else KeyboardInterrupt()) from None
             if not _lacks_memory(error):
                 raise
             typer.echo("xerte: there is too little memory for this: close other programs or ask for less", err=True)
@@ -161,7 +167,8 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     guard()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is temporary is removed first
+    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGINT, _end)
     try:
         app()
     except OSError as error:  # --help and --version: no command has begun
@@ -171,6 +178,15 @@ def main() -> None:
             sys.stdout.flush()
         except OSError as error:
             _output_is_full(error)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Ends what runs by an exception, so that what is temporary is removed first."""
+    stop()
+    if number == signal.SIGINT:
+        signal.default_int_handler(number, frame)
+    _ended.append(128 + number)
+    sys.exit(_ended[0])
 
 
 def _output_is_full(error: OSError) -> None:

@@ -16,7 +16,7 @@ from xerte.data.facts import Ids
 from xerte.data.limits import LONGEST_LINE
 from xerte.data.records import sieve
 from xerte.data.source import NAMES, FileFormat, Source
-from xerte.data.sql import identifier, path_text, quoted
+from xerte.data.sql import identifier, path_text, quoted, stoppable
 from xerte.data.text import TextColumn
 from xerte.data.times import TimeReading
 from xerte.data.vocabulary import Relations, Vocabulary
@@ -103,7 +103,7 @@ def scratch() -> Iterator[Scratch]:
             "memory_limit": _MEMORY_LIMIT,
             "temp_directory": str(folder),
         }
-        with duckdb.connect(config=settings) as con:
+        with duckdb.connect(config=settings) as con, stoppable(con):
             con.execute("SET TimeZone = 'UTC'")
             yield Scratch(con, folder)
 

@@ -1,8 +1,37 @@
-"""Texts, names and paths as SQL writes them."""
+"""Texts, names and paths as SQL writes them, and queries that a signal stops."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xerte.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_running: "list[DuckDBPyConnection]" = []
+
+
+@contextmanager
+def stoppable(con: "DuckDBPyConnection") -> Iterator[None]:
+    """Meanwhile `stop` ends the connection's query."""
+    _running.append(con)
+    try:
+        yield
+    finally:
+        _running.remove(con)
+
+
+def stop() -> None:
+    """Ends the queries that run, on all of duckdb's threads: at a signal the others would go on to the query's end."""
+    for con in _running:
+        con.interrupt()
+
+
+def was_stopped(error: BaseException) -> bool:
+    """Whether duckdb says that a signal came during a query: it forgets what the signal's handler raised."""
+    return type(error) is RuntimeError and str(error) == "Query interrupted"
 
 
 def checked(value: str) -> str:
