@@ -1,6 +1,5 @@
 """`python -m reports`: tables, figures and pages from a clone's experiments and traces."""
 
-import json
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -74,6 +73,9 @@ def audit(
 ) -> None:
     """Reads the record of the last audit, offline; exit code 1 where it holds a vulnerability or lacks a package.
 
+    Reports may come from another machine: pip.json of `pip-audit -r lock.txt --no-deps --disable-pip -f json`, npm.json
+    of `npm audit --json`. One that is missing, or has no answers, leaves what was known before.
+
     \b
     python -m reports audit
     python -m reports audit --reports build/audit
@@ -82,16 +84,17 @@ def audit(
 
     lock = supply.read_lock(supply.LOCK.read_text("utf-8"))
     viewer = audit.read_viewer_lock((ROOT / "web" / "package-lock.json").read_text("utf-8"))
+    known = read_json(file, audit.FORMAT, "the record of an audit", dict) if reports is None or file.exists() else None
     if reports is not None:
-        pip, npm = (json.loads((reports / name).read_text("utf-8")) for name in ("pip.json", "npm.json"))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_json(file, audit.record(lock, pip, viewer, npm))
-    record = read_json(file, audit.FORMAT, "the record of an audit", dict)
-    problems = audit.problems(record, lock, viewer)
-    for problem in problems:
-        print_text(problem)
-    print_text(f"audited on {record['date']}: {len(problems)} findings")
-    raise typer.Exit(1 if problems else 0)
+        pip, npm = (audit.read_report(reports / name) for name in ("pip.json", "npm.json"))
+        known = audit.record(lock, pip, viewer, npm, known)
+        write_json(file, known)
+    assert known is not None
+    found = audit.verdict(known, lock, viewer)
+    for line in [*found.vulnerable, *found.unknown]:
+        print_text(line)
+    print_text(f"asked on {known['date']}: {found.summary()}")
+    raise typer.Exit(1 if found.vulnerable or found.unknown else 0)
 
 
 @app.command()
