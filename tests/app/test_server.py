@@ -1,13 +1,17 @@
 """Health, metrics, limits and tokens."""
 
 import asyncio
+import copy
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from serving import local
-from xerte.api.forecast import Question
+from xerte.api.forecast import Forecast, Question
+from xerte.api.model import Model
 from xerte.app.access import Scope, add_token, find_token, read_tokens, remove_token, tokens_file
 from xerte.app.batching import Batcher
 from xerte.app.served import Served
@@ -82,14 +86,15 @@ def test_only_hashes_of_tokens_are_kept(own_home: Path) -> None:
     assert find_token(text, read_tokens(file)) is None
 
 
-def test_company_changes_no_answer_and_one_mistake_spoils_nothing(served: Served) -> None:
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_company_changes_no_answer_and_one_mistake_spoils_nothing(served: Served, at_once: int) -> None:
     model, sizes = served.model(None), list[int]()
     names = [one.name for one in served.entities.search("", limit=20)]
     asked = [Question(name, "condemns", "2022-10-20") for name in names]
     asked.insert(5, Question("Nobody at all", "condemns", "2022-10-20"))
 
     async def together() -> list[object]:
-        batcher = Batcher(observe=sizes.append)
+        batcher = Batcher(7, sizes.append, at_once)
         answers = [batcher.ask(model, question, 1 + place % 4) for place, question in enumerate(asked)]
         found = await asyncio.gather(*answers, return_exceptions=True)
         await batcher.stop()
@@ -100,7 +105,32 @@ def test_company_changes_no_answer_and_one_mistake_spoils_nothing(served: Served
     assert isinstance(found.pop(5), UnknownNameError)
     del asked[5]
     tops = [1 + place % 4 for place in range(21) if place != 5]
-    assert found == [model.forecast_many([question], top)[0] for question, top in zip(asked, tops, strict=True)]
+    for one, question, top in zip(found, asked, tops, strict=True):
+        assert isinstance(one, Forecast)
+        alone = model.forecast_many([question], top)[0]
+        assert (one.question, [at.entity for at in one.answers]) == (question, [at.entity for at in alone.answers])
+        for here, there in zip(one.answers, alone.answers, strict=True):
+            assert (here.score, here.probability) == pytest.approx((there.score, there.probability), rel=1e-12)
+
+
+def test_so_many_batches_are_answered_at_once(served: Served) -> None:
+    """Each waits until the other is there, too: one after the other they would wait for ever."""
+    both, model = Barrier(2, timeout=60), copy.copy(served.model(None))
+
+    def meet(*words: Any) -> list[Forecast]:
+        both.wait()
+        return Model.forecast_many(model, *words)
+
+    model.forecast_many = meet  # type: ignore[method-assign,assignment]
+    question = Question("Wenoravrin", "condemns", "2022-10-20")
+
+    async def together() -> list[object]:
+        batcher = Batcher(largest=1, at_once=2)
+        found = await asyncio.gather(*(batcher.ask(model, question, 3) for _ in range(4)))
+        await batcher.stop()
+        return list(found)
+
+    assert asyncio.run(together()) == [served.model(None).forecast_many([question], 3)[0]] * 4
 
 
 def test_a_question_whose_client_has_gone_is_not_asked(served: Served) -> None:

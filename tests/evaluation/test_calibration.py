@@ -130,7 +130,7 @@ def test_the_question_says_how_reliable_a_level_was(fitted: Calibration) -> None
     assert fitted.check is not None
     assert fitted.questions == len(Questions.of(DATA, Split.VALID).queries)
     for level in fitted.levels:
-        assert fitted.reliability(level.mean) == pytest.approx(level.error)
+        assert fitted.reliability(np.array([level.mean])) == pytest.approx([level.error])
 
 
 def test_it_is_kept_as_text_and_damage_is_noticed(fitted: Calibration) -> None:

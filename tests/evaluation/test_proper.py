@@ -11,6 +11,7 @@ from xerte.evaluation.proper import (
     calibration_error,
     chance_error,
     error_at,
+    errors_at,
     log_score,
     reliability,
     reliability_at,
@@ -55,6 +56,9 @@ def test_few_cases_and_unlike_ones_say_nothing_of_how_reliable_a_probability_is(
     assert error_at(levels, 0.33) == error_at(levels, 0.2) == levels[1].error
     assert error_at(levels, 0.5) is None
     assert error_at((), 0.5) is None
+    many = np.linspace(0, 1, 21)
+    assert errors_at(levels, many) == [error_at(levels, float(one)) for one in many]
+    assert errors_at((), many) == [None] * 21
     assert all(0 < Level(0, 1, n, 0.5, hit).error < 1 for n in (20, 1000) for hit in (0.0, 0.5, 1.0))
 
 

@@ -1,5 +1,7 @@
 """The sum of parts beside its slow twin, on a small history where everything is cut off somewhere."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from xerte.data.frame import Frame
 from xerte.forecaster import Meaning, Queries
 from xerte.graph.index import TemporalIndex
 from xerte.parts.model import SumOfParts
+from xerte.parts.partners import age_basis
 from xerte.parts.settings import PartsSettings
 
 NUM_ENTITIES, NUM_RELATIONS, TICKS = 12, 3, 24
@@ -47,6 +50,27 @@ def model(request: pytest.FixtureRequest) -> SumOfParts:
             noise = torch.randn(parameter.shape, generator=draw, dtype=torch.float64)
             parameter.add_(noise, alpha=0.3 if name.startswith("factor") and "own" not in name else 0.05)
     return model
+
+
+def test_looked_up_ages_weigh_what_they_do_one_by_one() -> None:
+    scale = torch.tensor([0.7, 9.0, torch.inf], dtype=torch.float64)
+    ticks = torch.tensor([0, 1, 24, 30, 47] * 30)
+    expected = torch.exp(-ticks.double()[:, None] / 24 / scale)
+    torch.testing.assert_close(age_basis(ticks, scale, 24), expected, rtol=1e-14, atol=0)
+    for some in (ticks[:5], ticks[:0], -ticks):  # fewer than there are ages, none, of the future
+        expected = torch.exp(-some.double()[:, None] / 24 / scale)
+        torch.testing.assert_close(age_basis(some, scale, 24), expected, rtol=1e-14, atol=0)
+
+
+@torch.no_grad()
+def test_threads_that_ask_at_once_are_answered_as_if_alone(model: SumOfParts, history: TemporalIndex) -> None:
+    """More times than are kept of the activity: one thread removes what another looks for."""
+    asked = [ask([(day % 11, day % 6, day)]) for day in range(20)] * 10
+    alone = [model.forecast(history, one).scores for one in asked[:20]]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda one: model.forecast(history, one).scores, asked))
+    for place, scores in enumerate(found):
+        torch.testing.assert_close(scores, alone[place % 20], rtol=0, atol=0)
 
 
 QUESTIONS = [(0, 0, 19), (3, 5, 12), (7, 4, 15), (11, 1, 20), (2, 2, 0), (5, 3, 3)]

@@ -1,7 +1,7 @@
 """Between names and ids: questions become queries, scores become ranked answers."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -72,14 +72,15 @@ def to_answers(
         score, reached, entity = score[:, candidates], reached[:, candidates], candidates
     # Above every real score stands nothing: what was not reached goes last, whatever its number says.
     order = best_columns(score.masked_fill(~reached, -torch.inf), top)
-    rows = zip(entity[order].tolist(), score.gather(1, order).tolist(), reached.gather(1, order).tolist(), strict=True)
+    id, value, seen = entity[order], score.gather(1, order), reached.gather(1, order)
+    told: list[list[Any]] = [[()] * order.shape[1]] * len(order) if likely is None else likely.of(id)
     return [
         tuple(
-            Answer(dataset.entities[id], value if seen else 0.0, seen, *(likely.of(row, place, id) if likely else ()))
-            for place, (id, value, seen) in enumerate(zip(*columns, strict=True))
+            Answer(dataset.entities[id], value if seen else 0.0, seen, *chance)
+            for id, value, seen, chance in zip(*columns, strict=True)
             if seen or candidates is not None
         )
-        for row, columns in enumerate(rows)
+        for columns in zip(id.tolist(), value.tolist(), seen.tolist(), told, strict=True)
     ]
 
 
@@ -90,10 +91,11 @@ def best_columns(score: Tensor, top: int) -> Tensor:
     """
     if not 0 < top < score.shape[1]:
         return torch.argsort(score, dim=1, descending=True, stable=True)[:, :top]
-    # What is at -inf follows in the order of its columns: each gets a number of its own below all others.
     nowhere = score.isneginf()
-    below = score.masked_fill(nowhere, 0).amin() - 1 - torch.arange(score.shape[1])
-    score = torch.where(nowhere, below, score)
+    if bool(nowhere.any()):
+        # What is at -inf follows in the order of its columns: each gets a number of its own below all others.
+        below = score.masked_fill(nowhere, 0).amin() - 1 - torch.arange(score.shape[1])
+        score = torch.where(nowhere, below, score)
     column = torch.topk(score, top).indices.sort(dim=1).values
     value = score.gather(1, column)
     column = column.gather(1, value.argsort(dim=1, descending=True, stable=True))

@@ -1,5 +1,9 @@
 """How likely answers are: a model's calibration applied to a batch of questions."""
 
+from functools import cached_property
+
+from torch import Tensor
+
 from xerte.api.forecast import Coverage, Strangers
 from xerte.evaluation.calibration import Calibration
 from xerte.evaluation.situation import Situation
@@ -28,15 +32,20 @@ class Likely:
         self.calibration, self._by_place = calibration, first is not None
         self._found = calibration.probabilities(scores, Situation.of(history, queries), queries, first)
 
-    def of(self, row: int, place: int, entity: int) -> tuple[float, float | None]:
-        """The probability of an answer by its place from 0 and its id, and how reliable that is."""
-        probability = float(self._found.answer[row, place if self._by_place else entity])
-        return probability, self.calibration.reliability(probability)
+    def of(self, entity: Tensor) -> list[list[tuple[float, float | None]]]:
+        """The probability of every answer, and how reliable that is, by ids in the order of the answers; [Q, m]."""
+        found = self._found.answer
+        answer = found[:, : entity.shape[1]] if self._by_place else found.gather(1, entity)
+        flat = answer.flatten()
+        pairs = list(zip(flat.tolist(), self.calibration.reliability(flat.numpy()), strict=True))
+        return [pairs[start : start + entity.shape[1]] for start in range(0, len(pairs), max(1, entity.shape[1]))]
 
-    def strangers(self, row: int) -> Strangers:
-        """Of all that never met the one in question."""
-        probability = float(self._found.strangers[row])
-        return Strangers(probability, self.calibration.reliability(probability, strangers=True))
+    @cached_property
+    def strangers(self) -> list[Strangers]:
+        """Of all that never met the one in question, by question."""
+        found = self._found.strangers
+        off = self.calibration.reliability(found.numpy(), strangers=True)
+        return [Strangers(*pair) for pair in zip(found.tolist(), off, strict=True)]
 
     def set_sizes(self, coverage: float) -> list[int]:
         """How many first answers make a set that holds so large a share of true answers; at least one."""

@@ -1,5 +1,6 @@
 """A forecaster together with a dataset's names, calendar and history: questions in names in, answers in names out."""
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -119,6 +120,15 @@ class Model:
         if "_asker" in vars(self):
             vars(self)["_asker"] = self._asker.over(newest)
 
+    def snapshot(self) -> "Model":
+        """A model of one's own over all that is known now: several threads can ask, each its own.
+
+        What is made once of the history is made before, and shared.
+        """
+        self.refresh()
+        _ = self.history, self.calibration, self._notes
+        return copy.copy(self)
+
     def forecast(
         self,
         subject: str,
@@ -224,7 +234,7 @@ class Model:
                 forecast = Forecast(question, self.name, best[: sizes[at]], notes[start + at], explainer=explainer)
                 if likely is not None:
                     sets = None if coverage is None else likely.coverage(coverage)
-                    forecast = replace(forecast, strangers=likely.strangers(at), coverage=sets)
+                    forecast = replace(forecast, strangers=likely.strangers[at], coverage=sets)
                 forecasts.append(forecast)
             if progress is not None:
                 progress(len(forecasts), len(asked))

@@ -17,6 +17,7 @@ from xerte.api.forecast import Forecast
 from xerte.api.model import Model
 from xerte.api.versions import DatasetVersions
 from xerte.data.dataset import Dataset
+from xerte.experiment.device import choose_device, share_threads
 from xerte.experiment.shelf import TrainedModel, default_model, models, version
 from xerte.forecaster import Learner
 from xerte.types import ProgressCallback
@@ -35,6 +36,10 @@ class Service:
         self._models: dict[tuple[str, str], Model] = {}
         self._versions = DatasetVersions()
         self._lock = RLock()
+
+    def share_cores(self, most: int) -> int:
+        """Divides the cores of this process among so many batches of questions at once; how many there may be."""
+        return share_threads(choose_device(self._device), most)
 
     def dataset(self, name: str | Path) -> Dataset:
         """The dataset of this name or folder."""

@@ -6,12 +6,12 @@ the next batch waits for most of them, but never long.
 """
 
 import asyncio
-import copy
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import TypeVar
 
 from xerte.api.forecast import Forecast, Question
@@ -39,21 +39,23 @@ class _Waiting:
 
 
 class Batcher:
-    """Collects questions on the event loop and answers them on one thread; what takes long runs on another.
+    """Collects questions on the event loop and answers them on threads of their own; what takes long runs on another.
 
     Args:
         largest: the most questions of one batch. More cost no less each, and while some are answered, others can be
             read and written.
         observe: called with the size of every batch.
+        at_once: so many batches are answered at once, each on its thread.
     """
 
-    def __init__(self, largest: int = 32, observe: Callable[[int], None] | None = None) -> None:
+    def __init__(self, largest: int = 32, observe: Callable[[int], None] | None = None, at_once: int = 1) -> None:
         self._largest, self._observe = largest, observe
         self._queue: deque[_Waiting] = deque()
-        self._thread = ThreadPoolExecutor(1, "forecasts")
+        self._threads, self._free = ThreadPoolExecutor(at_once, "forecasts"), asyncio.Semaphore(at_once)
         self._aside = ThreadPoolExecutor(1, "explanations")
         self._turn: asyncio.Task[None] | None = None
-        self._last = 0
+        self._batches: set[asyncio.Task[None]] = set()
+        self._last, self._one_refreshes = 0, Lock()
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -71,10 +73,14 @@ class Batcher:
         return await answer
 
     async def copy(self, model: Model) -> Model:
-        """A model of one's own over the same weights, taken between two batches: it reads what is appended when it is
-        asked, and nobody else refreshes it meanwhile.
+        """A model of one's own over the same weights: it reads what is appended when it is asked, and nobody else
+        refreshes it meanwhile.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._thread, copy.copy, model)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._own, model)
+
+    def _own(self, model: Model) -> Model:
+        with self._one_refreshes:
+            return model.snapshot()
 
     async def aside(self, work: Callable[[], Result]) -> Result:
         """Something that takes long, one at a time, while batches go on; it needs a model of its own."""
@@ -84,22 +90,48 @@ class Batcher:
         """Answers what is waiting, then ends the threads."""
         if self._turn is not None:
             await asyncio.gather(self._turn, return_exceptions=True)
-        self._thread.shutdown()
+        await asyncio.gather(*self._batches, return_exceptions=True)
+        self._threads.shutdown()
         self._aside.shutdown(cancel_futures=True)
 
     async def _work(self) -> None:
-        while await self._company() and (batch := self._next()):
+        while True:
+            await self._free.acquire()
+            if not await self._company() or not (batch := self._next()):
+                self._free.release()
+                return
             self._last = len(batch)
-            outcome = await asyncio.get_running_loop().run_in_executor(self._thread, _answered, batch)
-            if self._observe is not None:
-                self._observe(len(batch))
-            for one, answer in zip(batch, outcome, strict=True):
-                if one.answer.done():  # its client has gone
-                    continue
-                if isinstance(answer, Exception):
-                    one.answer.set_exception(answer)
-                else:
-                    one.answer.set_result(answer)
+            task = asyncio.create_task(self._answer(batch))
+            self._batches.add(task)
+            task.add_done_callback(self._batches.discard)
+
+    async def _answer(self, batch: list[_Waiting]) -> None:
+        try:
+            outcome = await asyncio.get_running_loop().run_in_executor(self._threads, self._answered, batch)
+        finally:
+            self._free.release()
+        if self._observe is not None:
+            self._observe(len(batch))
+        for one, answer in zip(batch, outcome, strict=True):
+            if one.answer.done():  # its client has gone
+                continue
+            if isinstance(answer, Exception):
+                one.answer.set_exception(answer)
+            else:
+                one.answer.set_result(answer)
+
+    def _answered(self, batch: Sequence[_Waiting]) -> "list[Forecast | Exception]":
+        """The answer to every question of a batch; where the batch fails, each is asked alone, so that one mistake or
+        one bad question spoils nothing else.
+        """
+        try:
+            model = self._own(batch[0].model)
+            answers = model.forecast_many([one.question for one in batch], max(one.top for one in batch))
+        except Exception as error:
+            if len(batch) == 1:
+                return [error]
+            return [answer for one in batch for answer in self._answered([one])]
+        return [answer.first(one.top) for one, answer in zip(batch, answers, strict=True)]
 
     async def _company(self) -> bool:
         """Waits for as many questions as lately came together; whether there are any."""
@@ -119,16 +151,3 @@ class Batcher:
             (batch if not batch or one.company == batch[0].company else later).append(one)
         self._queue.extendleft(reversed(later))
         return batch
-
-
-def _answered(batch: Sequence[_Waiting]) -> "list[Forecast | Exception]":
-    """The answer to every question of a batch; where the batch fails, each is asked alone, so that one mistake or one
-    bad question spoils nothing else.
-    """
-    try:
-        answers = batch[0].model.forecast_many([one.question for one in batch], max(one.top for one in batch))
-    except Exception as error:
-        if len(batch) == 1:
-            return [error]
-        return [answer for one in batch for answer in _answered([one])]
-    return [answer.first(one.top) for one, answer in zip(batch, answers, strict=True)]

@@ -34,18 +34,21 @@ from xerte.errors import XerteError
 _LOCAL = ["localhost", "127.0.0.1", "[::1]", "::1", "testserver"]
 
 
-def create_app(served: Served, settings: ServerSettings | None = None, page: Path | None = None) -> FastAPI:
+def create_app(
+    served: Served, settings: ServerSettings | None = None, page: Path | None = None, at_once: int = 1
+) -> FastAPI:
     """The application that answers about one dataset.
 
     Args:
         served: the dataset and its models.
         settings: limits and access.
         page: the folder of the built page; the package's own unless given.
+        at_once: so many batches of questions are answered at once.
     """
     settings = settings or ServerSettings()
     batcher: Batcher
     metrics = Metrics(lambda: len(batcher))
-    batcher = Batcher(observe=metrics.batch.observe)
+    batcher = Batcher(observe=metrics.batch.observe, at_once=at_once)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

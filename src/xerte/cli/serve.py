@@ -13,6 +13,9 @@ from xerte.errors import InputError
 if TYPE_CHECKING:
     from xerte.app.served import Served
 
+_BATCHES = 2
+"""So many batches of questions are answered at once: while one is read or written, another is computed."""
+
 token = typer.Typer(no_args_is_help=True, help="Tokens for servers that listen beyond this machine.")
 
 
@@ -55,8 +58,10 @@ def serve(
     from xerte.api.service import Service
 
     settings = ServerSettings(host, port, write, tuple(cors or ()), tuple(alert_host or ()))
-    served = Served(Service(device), dataset, model)
-    app = create_app(served, settings)
+    service = Service(device)
+    at_once = service.share_cores(_BATCHES)
+    served = Served(service, dataset, model)
+    app = create_app(served, settings, at_once=at_once)
     if survey is not None:
         add_survey(app, survey)
     print_text(_greeting(served, settings.host, settings.port, model))

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from xerte.evaluation.logistic import chance
-from xerte.evaluation.proper import Level, error_at
+from xerte.evaluation.proper import Level, errors_at
 from xerte.evaluation.situation import Situation, distribution
 from xerte.forecaster import Queries, Scores
 
@@ -178,9 +178,9 @@ class Calibration:
         level = coverage * (self.questions + 1) / max(1, self.questions)
         return min(len(self.held) - 1, int(np.ceil(level * (len(self.held) - 1) - 1e-9)))
 
-    def reliability(self, probability: float, strangers: bool = False) -> float | None:
-        """How far off such a probability was on these questions, at most, about 19 times of 20."""
-        return error_at(self.stranger_levels if strangers else self.levels, probability)
+    def reliability(self, probability: Real, strangers: bool = False) -> list[float | None]:
+        """How far off such probabilities were on these questions, at most, about 19 times of 20; [n]."""
+        return errors_at(self.stranger_levels if strangers else self.levels, probability)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary."""

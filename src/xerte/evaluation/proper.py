@@ -72,12 +72,19 @@ class Level:
 
 def error_at(levels: tuple[Level, ...], probability: float) -> float | None:
     """How far off such a probability may be; None where too few like it were seen."""
-    nearest, error = _LIKE, None
-    for least, most, off in _told(levels):
-        distance = max(least - probability, probability - most, 0.0)
-        if distance < nearest or (distance == nearest and (error is None or off > error)):
-            nearest, error = distance, off
-    return error
+    return errors_at(levels, np.array([probability]))[0]
+
+
+def errors_at(levels: tuple[Level, ...], probability: Real) -> list[float | None]:
+    """The same of many: the error of the nearest level, of equally near ones the largest; [n]."""
+    told = _told(levels)
+    if not told:
+        return [None] * len(probability)
+    least, most, error = np.array(told).T
+    distance = np.maximum(least - probability[:, None], probability[:, None] - most).clip(min=0.0)
+    nearest = distance.min(1)
+    largest = np.where(distance == nearest[:, None], error, -np.inf).max(1)
+    return [off if near <= _LIKE else None for off, near in zip(largest.tolist(), nearest.tolist(), strict=True)]
 
 
 @lru_cache(maxsize=16)

@@ -48,6 +48,19 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+def share_threads(device: torch.device, most: int) -> int:
+    """Divides torch's threads among so many that work at once, fewer where there are fewer; how many may.
+
+    Torch then uses less than the whole machine for each of them, for as long as the process lives.
+    """
+    threads = torch.get_num_threads()
+    if device.type != "cpu" or threads == 1:  # a GPU does one thing after another
+        return 1
+    at_once = min(most, threads)
+    torch.set_num_threads(threads // at_once)
+    return at_once
+
+
 @cache
 def _keep_memory() -> None:
     """Lets the C library keep up to a GiB of freed memory instead of giving it back between operations.

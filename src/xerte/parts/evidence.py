@@ -94,7 +94,7 @@ def prior_facts(
     _, rank = expand(*history.prior_of_relation(entity, opposite(query.relation), query.known_before))
     position = history.by_relation(rank)
     time = history.times(position).long()
-    weight = age_basis((query.time - time).to(scale.dtype) / model.ticks_per_unit, scale) @ share
+    weight = age_basis(query.time - time, scale, model.ticks_per_unit) @ share
     return _heaviest(history, position, torch.where(time >= facts.time_of(low), weight, 0))
 
 
@@ -173,8 +173,8 @@ def _first_facts(
         here = object == partner
         position, relation, time = position[here], relation[here], time[here]
     scale = model.scale()
-    age = (query.time - time).to(scale.dtype) / model.ticks_per_unit
-    return position, tables.weigh(query.relation.expand_as(relation), relation, age_basis(age, scale))
+    basis = age_basis(query.time - time, scale, model.ticks_per_unit)
+    return position, tables.weigh(query.relation.expand_as(relation), relation, basis)
 
 
 def _heaviest(history: TemporalIndex, position: Tensor, weight: Tensor) -> Evidence:

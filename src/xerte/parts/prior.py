@@ -38,10 +38,10 @@ def count(
     columns = torch.stack([queries.relation, queries.known_before, queries.time], dim=1)
     asked, row_of = torch.unique(columns, dim=0, return_inverse=True)
     row, object, time = facts.between(*facts.latest(asked[:, 0], asked[:, 1], last))
-    age = (asked[:, 2].index_select(0, row) - time).to(scale.dtype) / ticks_per_unit
+    ticks = asked[:, 2].index_select(0, row) - time
     cell = row * history.num_entities + object
     table = scale.new_zeros(len(asked) * history.num_entities, len(scale))
-    table.index_add_(0, cell, age_basis(age, scale))
+    table.index_add_(0, cell, age_basis(ticks, scale, ticks_per_unit))
     return Counts(table.view(len(asked), history.num_entities, len(scale)), asked[:, 0], row_of)
 
 

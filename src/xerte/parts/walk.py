@@ -209,9 +209,10 @@ def _follow(
     node, position, relation, object, time, of = (
         column.index_select(0, onward) for column in (node, position, relation, object, time, of)
     )
-    age = (queries.time.index_select(0, of) - time).to(scale.dtype) / ticks_per_unit
+    ticks = queries.time.index_select(0, of) - time
+    age = ticks.to(scale.dtype) / ticks_per_unit
     asked = queries.relation.index_select(0, of)
-    weight = weighing.tables().weigh(asked, relation, age_basis(age, scale))
+    weight = weighing.tables().weigh(asked, relation, age_basis(ticks, scale, ticks_per_unit))
     if order is not None:
         later, arrived = order
         since = arrived.index_select(0, question * history.num_entities + entity).index_select(0, node)
