@@ -231,6 +231,39 @@ def speed(
 
 
 @app.command()
+def questions(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
+    model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],
+    number: Annotated[int, typer.Option("--questions", min=8, help="So many are asked one by one.")] = 200,
+    each: Annotated[int, typer.Option(min=1, help="Questions of each kind at each fold of the backtest.")] = 1000,
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Times a question of likelihood, a scan of the next day, and a weekly backtest through valid and test.
+
+    \b
+    python -m benchmarks questions icews14 --model icews14-best --save results/bench/questions.json
+    """
+    from benchmarks.questions import measure
+
+    words = [dataset, "--model", Path(model).name, "--questions", str(number), "--each", str(each)]
+    with busy("asking"):
+        found = measure(dataset, model, number, each, shlex.join(["python", "-m", "benchmarks", "questions", *words]))
+    if save is not None:
+        found.write(save)
+    if as_json:
+        print_json(asdict(found))
+        return
+    one = f"{found.question_ms:.1f} ms (95 of 100 below {found.slow_ms:.1f}), when {found.when_ms:.1f} ms"
+    print_text(f"one question: {one}, what next {found.next_ms:.1f} ms")
+    about = f"{found.scan_events:,} events, the model asked about {found.scan_asked:,}"
+    print_text(f"scan of {about}: {found.scan_s:.1f} s; about all: {found.scan_all_s:.1f} s")
+    print_text(
+        f"backtest of {found.folds} folds, {found.fold_questions:,} questions of each kind: {found.backtest_s:.0f} s"
+    )
+
+
+@app.command()
 def segments(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
     model: Annotated[str, typer.Option(help="The folder of a trained xERTE.")],

@@ -184,7 +184,13 @@ class Asker:
         )
 
     def scan(
-        self, next: str | int = "1", as_of: Time | None = None, top: int = 20, watch: Iterable[str] | None = None
+        self,
+        next: str | int = "1",
+        as_of: Time | None = None,
+        top: int = 20,
+        watch: Iterable[str] | None = None,
+        *,
+        most: int | None = SCANNED,
     ) -> "Scan":
         """The likeliest and the most surprising events of the next days, of all that ever happened.
 
@@ -193,6 +199,7 @@ class Asker:
             as_of: only facts before it are read; unless given, all are.
             top: how many of each.
             watch: only events with one of these entities.
+            most: of more events than this the model is asked about the likeliest only; None: about all.
         """
         calendar = self.dataset.calendar
         length = self._length(next)
@@ -207,7 +214,7 @@ class Asker:
             if not len(asked):
                 raise InputError("nothing ever happened with an entity of the watch list: there is nothing to look at")
         reasons = known.reasons(asked)
-        predictor = asking(self._answering(known), SCANNED)
+        predictor = asking(self._answering(known), most)
         expected = predictor.expected(known, asked, units)
         usual = reasons.counts[:, 0, -1] * units  # its own events per unit of time, so far
         surprise = expected / usual.clip(min=1e-12)

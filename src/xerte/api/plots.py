@@ -7,25 +7,35 @@ from xerte.api.svg import document, text
 from xerte.evaluation.proper import Level
 
 _STYLE = (
-    ".ideal{stroke:#9aa4b0;stroke-dasharray:4 3}.line{fill:none;stroke:#1d7a86;stroke-width:2}"
-    ".dot{fill:#1d7a86}.whisker{stroke:#1d7a86;stroke-width:1.5}"
+    ".ideal{stroke:var(--axis,#9aa4b0);stroke-dasharray:4 3}.line{fill:none;stroke-width:2}"
+    ".dot{fill:var(--line-0,#1d7a86)}.whisker{stroke:var(--line-0,#1d7a86);stroke-width:1.5}"
 )
 _LEFT, _TOP, _SIZE, _BOTTOM = 54, 40, 260, 48
-COLOURS = ("#1d7a86", "#b4531a", "#6a4c93", "#4a6b1f")
+COLOURS = (
+    "var(--line-0,#1d7a86)",
+    "var(--line-1,#b4531a)",
+    "var(--line-2,#6a4c93)",
+    "var(--line-3,#4a6b1f)",
+)
 
 
 def reliability_plot(levels: Sequence[Level], title: str) -> str:
-    """What was said against what came true; a dot for every level, with two standard errors."""
+    """What was said against what came true; a dot for every level, with two standard errors.
+
+    Where all is unlikely, both axes go by the square root, which pulls small probabilities apart.
+    """
     most = max([one.mean for one in levels] + [one.happened for one in levels] + [1e-6])
     top = min(1.0, 1.15 * most)
 
+    power = 1.0 if top > 0.5 else 0.5
+
     def x(value: float) -> float:
-        return _LEFT + _SIZE * min(value, top) / top
+        return _LEFT + _SIZE * (min(value, top) / top) ** power
 
     def y(value: float) -> float:
-        return _TOP + _SIZE * (1 - min(value, top) / top)
+        return _TOP + _SIZE * (1 - (min(value, top) / top) ** power)
 
-    parts = [text(0, 18, title, "title"), *_axes(top, top)]
+    parts = [text(0, 18, title, "title"), *_axes(top, power)]
     parts.append(f'<line class="ideal" x1="{x(0):.1f}" y1="{y(0):.1f}" x2="{x(top):.1f}" y2="{y(top):.1f}"/>')
     for one in levels:
         error = 2 * (one.happened * (1 - one.happened) / max(1, one.count)) ** 0.5
@@ -35,7 +45,14 @@ def reliability_plot(levels: Sequence[Level], title: str) -> str:
         )
         tip = f"<title>said {100 * one.mean:.2f} %, came true {100 * one.happened:.2f} % of {one.count:,}</title>"
         parts.append(f'<circle class="dot" cx="{x(one.mean):.1f}" cy="{y(one.happened):.1f}" r="4">{tip}</circle>')
-    parts.append(text(_LEFT + _SIZE / 2, _TOP + _SIZE + 38, "probability said", "middle soft"))
+    parts.append(
+        text(
+            _LEFT + _SIZE / 2,
+            _TOP + _SIZE + 38,
+            "probability said" + (", square-root scale" if power < 1 else ""),
+            "middle soft",
+        )
+    )
     parts.append(text(0, _TOP - 8, "share that came true", "soft"))
     return document(_LEFT + _SIZE + 20, _TOP + _SIZE + _BOTTOM, title, _STYLE, parts)
 
@@ -70,10 +87,12 @@ def lines_plot(lines: Mapping[str, Sequence[tuple[str, float]]], title: str, wid
     return document(_LEFT + width + 20, _TOP + _SIZE + _BOTTOM, title, _STYLE, parts)
 
 
-def _axes(right: float, top: float) -> list[str]:
+def _axes(top: float, power: float) -> list[str]:
+    """Both alike: 0, the middle and the end."""
     parts = [f'<line class="axis" x1="{_LEFT}" x2="{_LEFT + _SIZE}" y1="{_TOP + _SIZE}" y2="{_TOP + _SIZE}"/>']
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_LEFT}" y1="{_TOP}" y2="{_TOP + _SIZE}"/>')
     for share in (0, 0.5, 1):
-        parts.append(text(_LEFT + share * _SIZE, _TOP + _SIZE + 18, f"{100 * share * right:.3g} %", "middle soft"))
-        parts.append(text(_LEFT - 6, _TOP + _SIZE * (1 - share) + 4, f"{100 * share * top:.3g} %", "right soft"))
+        said = f"{100 * share ** (1 / power) * top:.3g} %"
+        parts.append(text(_LEFT + share * _SIZE, _TOP + _SIZE + 18, said, "middle soft"))
+        parts.append(text(_LEFT - 6, _TOP + _SIZE * (1 - share) + 4, said, "right soft"))
     return parts

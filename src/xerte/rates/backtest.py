@@ -29,18 +29,21 @@ class Part:
         happened: the share that came true.
         brier: their score.
         skill: over climatology.
+        gain: by how much the sum of their Brier scores lies below climatology's.
     """
 
     questions: int
     happened: float
     brier: float
     skill: float
+    gain: float = 0.0
 
     @staticmethod
     def of(some: Answered) -> "Part":
         """Of these answers."""
         ours, theirs = brier(some.told, some.happened), brier(some.climate, some.happened)
-        return Part(len(some.told), float(some.happened.mean()), ours, skill(ours, theirs))
+        size = len(some.told)
+        return Part(size, float(some.happened.mean()), ours, skill(ours, theirs), size * (theirs - ours))
 
 
 @dataclass(frozen=True)
