@@ -1,13 +1,17 @@
-"""The tables of docs/questions.md, from the records in results/questions/."""
+"""The tables of docs/questions.md, from the records in results/questions/ and results/bench/questions.json."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.questions import FORMAT as SPEED_FORMAT
 from reports.questions import FOLDER, FORMAT
+from reports.questions_goals import KINDS, Verdict, at_most, horizon_verdicts, judged, set_verdicts
 from reports.table import Block
 from xerte.files import read_json
 
+SPEED = Path("results/bench/questions.json")
+_NOTHING = "Nothing has been recorded yet."
 _HORIZON = (
     "dataset",
     "answers",
@@ -20,6 +24,18 @@ _HORIZON = (
     "ECE (chance)",
 )
 _SETS = ("dataset", "answers", "questions", "rank-1 ECE (chance)", "90 % sets hold", "entities", "recurrence's")
+_STRANGERS = ("dataset", "answers", "answers that never met the subject", "said", "ECE (chance)")
+_TIMES = ("dataset", "answers", "events", "median error", "of the mean gap", "less by")
+_GOALS = (
+    "skill over climatology > 0.25",
+    "skill over recency-frequency > 0",
+    "ECE of horizon questions",
+    "ECE of first answers",
+    "90 % sets hold what they shall",
+    "sets smaller than recurrence's",
+    "median time error below the mean gap's",
+)
+_ORACLE = ("asked", "questions", "mean error", "climatology's", "recency-frequency's", "of always 0")
 
 
 def horizons(root: Path) -> Sequence[Block]:
@@ -28,12 +44,16 @@ def horizons(root: Path) -> Sequence[Block]:
     for body in _records(root):
         for horizon, found in body["horizons"].items():
             for kind, one in found["questions"].items():
-                skill = f"{one['skill']:.3f} [{one['skill_low']:.3f}, {one['skill_high']:.3f}]"
-                over = f"{one['over_recency']:.3f} [{one['over_recency_low']:.3f}, {one['over_recency_high']:.3f}]"
-                ece = f"{one['ece']:.4f} ({one['ece_of_chance']:.4f})"
+                cells = [
+                    f"{one['skill']:.3f} [{one['skill_low']:.3f}, {one['skill_high']:.3f}]",
+                    f"{one['over_recency']:.3f} [{one['over_recency_low']:.3f}, {one['over_recency_high']:.3f}]",
+                    f"{one['ece']:.4f} ({one['ece_of_chance']:.4f})",
+                ]
+                if kind in KINDS:
+                    cells = [f"{cell} {_word(of)}" for cell, of in zip(cells, horizon_verdicts(one), strict=True)]
                 happened = f"{100 * one['happened']:.2f} %"
                 number = f"{one['questions']:,}"
-                rows.append((body["dataset"], body["model"], horizon, kind, number, happened, skill, over, ece))
+                rows.append((body["dataset"], body["model"], horizon, kind, number, happened, *cells))
     return [_table(_HORIZON, rows)]
 
 
@@ -42,13 +62,106 @@ def sets(root: Path) -> Sequence[Block]:
     rows = []
     for body in _records(root):
         if "first_answers" in body:
-            check = body["first_answers"]["check"]
-            usual = body.get("recurrence_sets", check)["size"]
-            ece = f"{check['ece']:.4f} ({check['ece_of_chance']:.4f})"
-            sizes = f"{check['size']:,.0f}", f"{usual:,.0f}"
-            number = f"{check['questions']:,}"
-            rows.append((body["dataset"], body["model"], number, ece, f"{100 * check['coverage']:.1f} %", *sizes))
+            check, usual = body["first_answers"]["check"], body.get("recurrence_sets")
+            ece, hold, smaller = set_verdicts(body["dataset"], check, usual)
+            said = f"{check['ece']:.4f} ({check['ece_of_chance']:.4f}) {_word(ece)}"
+            held = f"{100 * check['coverage']:.1f} % {_word(hold)}"
+            sizes = f"{check['size']:,.0f}", f"{usual['size']:,.0f} {_word(smaller)}" if usual else "the same"
+            rows.append((body["dataset"], body["model"], f"{check['questions']:,}", said, held, *sizes))
     return [_table(_SETS, rows)]
+
+
+def strangers(root: Path) -> Sequence[Block]:
+    """The summed probability of those who never met the subject."""
+    rows = []
+    for body in _records(root):
+        check = body.get("first_answers", {}).get("check", {})
+        if check.get("strangers_ece_of_chance"):
+            shares = (f"{100 * check[name]:.1f} %" for name in ("strangers", "strangers_said"))
+            ece = f"{check['strangers_ece']:.4f} ({check['strangers_ece_of_chance']:.4f})"
+            rows.append((body["dataset"], body["model"], *shares, ece))
+    return [_table(_STRANGERS, rows)] if rows else [_NOTHING]
+
+
+def times(root: Path) -> Sequence[Block]:
+    """When: the median against the pair's mean gap."""
+    rows = []
+    for body in _records(root):
+        if one := body.get("time"):
+            numbers = f"{one['events']:,}", f"{one['median_error']:.1f}", f"{one['of_mean_gap']:.1f}"
+            less = "not measured"
+            if "less_low" in one:
+                ends = one["less_low"], one["less_high"]
+                less = f"{one['less']:.1f} [{ends[0]:.1f}, {ends[1]:.1f}] {_word(judged(0.0, one['less'], *ends))}"
+            rows.append((body["dataset"], body["model"], *numbers, less))
+    return [_table(_TIMES, rows)]
+
+
+def oracle(root: Path) -> Sequence[Block]:
+    """How far probabilities of the next day lie from the true ones, on the world."""
+    rows = []
+    for body in _records(root):
+        for kind, one in body.get("oracle", {}).items():
+            errors = ("mean_error", "of_climatology", "of_recency_frequency", "mean_of_true")
+            rows.append((kind, f"{one['questions']:,}", *(f"{100 * one[name]:.4f} points" for name in errors)))
+    return [_table(_ORACLE, rows)]
+
+
+def goals(root: Path) -> Sequence[Block]:
+    """How often each goal is met."""
+    found: dict[str, list[Verdict]] = {name: [] for name in _GOALS}
+    for body in _records(root):
+        for ahead in body["horizons"].values():
+            for kind in KINDS:
+                for name, verdict in zip(_GOALS[:3], horizon_verdicts(ahead["questions"][kind]), strict=True):
+                    found[name].append(verdict)
+        if "first_answers" in body:
+            of_sets = set_verdicts(body["dataset"], body["first_answers"]["check"], body.get("recurrence_sets"))
+            for name, told in zip(_GOALS[3:6], of_sets, strict=True):
+                found[name] += [] if told is None else [told]
+        if "less_low" in body.get("time", {}):
+            one = body["time"]
+            verdict = judged(0.0, one["less"], one["less_low"], one["less_high"])
+            found[_GOALS[6]].append(verdict)
+    rows = []
+    for name, verdicts in found.items():
+        counts = (
+            str(sum(one is kind for one in verdicts)) for kind in (Verdict.MET, Verdict.UNDECIDED, Verdict.MISSED)
+        )
+        rows.append((name, *counts))
+    return [_table(("goal", "met", "undecided", "missed"), rows)]
+
+
+def speed(root: Path) -> Sequence[Block]:
+    """How long a question, a scan and a backtest take."""
+    if not (root / SPEED).is_file():
+        return [_NOTHING]
+    one = read_json(root / SPEED, SPEED_FORMAT, "a record of how fast questions are", dict)
+    about = f"{one['scan_events']:,} events"
+    rows = [
+        ("a question within 30 days, the middle one", f"{one['question_ms']:.1f} ms", at_most(one["question_ms"], 30)),
+        ("95 of 100 stay below", f"{one['slow_ms']:.1f} ms", None),
+        ("when", f"{one['when_ms']:.1f} ms", None),
+        ("what next", f"{one['next_ms']:.1f} ms", None),
+        *(
+            (f"a scan of {about}, the model asked about {number}", f"{one[name]:.1f} s", at_most(one[name], 60))
+            for number, name in ((f"{one['scan_asked']:,}", "scan_s"), ("all", "scan_all_s"))
+        ),
+        (
+            f"a backtest of {one['folds']} weeks, {one['fold_questions']:,} questions of each kind",
+            f"{one['backtest_s']:.0f} s",
+            at_most(one["backtest_s"], 300),
+        ),
+    ]
+    machine = one["machine"]
+    where = f"{machine['cores']} cores of {machine['processor']}, {machine['threads']} threads, load {machine['load']}"
+    told = f"`{one['command']}` at {machine['commit'][:10]} on {machine['when'][:10]}, {where}."
+    words = [(name, value, "" if verdict is None else verdict.value) for name, value, verdict in rows]
+    return [_table((f"{one['dataset']}, {one['model']}", "takes", "goal"), words), told]
+
+
+def _word(verdict: Verdict | None) -> str:
+    return "" if verdict is None else f"({verdict.value})"
 
 
 def _records(root: Path) -> list[dict[str, Any]]:
@@ -60,4 +173,12 @@ def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-PARTS: dict[str, Callable[[Path], Sequence[Block]]] = {"questions-horizons": horizons, "questions-sets": sets}
+PARTS: dict[str, Callable[[Path], Sequence[Block]]] = {
+    "questions-goals": goals,
+    "questions-horizons": horizons,
+    "questions-sets": sets,
+    "questions-strangers": strangers,
+    "questions-times": times,
+    "questions-oracle": oracle,
+    "questions-speed": speed,
+}

@@ -9,7 +9,7 @@ import torch
 from test_contract import small_dataset
 from xerte.baselines.recurrence import Recurrence
 from xerte.data.facts import Facts
-from xerte.evaluation.calibrating import calibrate
+from xerte.evaluation.calibrating import _curve, calibrate
 from xerte.evaluation.calibration import Calibration, bent
 from xerte.evaluation.logistic import chance, fit_logistic
 from xerte.evaluation.observed import Questions, Seen, asked
@@ -43,6 +43,20 @@ def test_a_regression_finds_again_what_made_its_outcomes() -> None:
 def test_a_curve_is_linear_between_its_knots_and_shifted_beyond() -> None:
     curve = np.array([[-1.0, 1.0], [0.0, 4.0]])
     assert bent(np.array([-3.0, -1.0, 0.0, 1.0, 2.0]), curve).tolist() == [-2, 0, 2, 4, 5]
+
+
+def test_a_curve_tells_apart_answers_of_which_none_came_true() -> None:
+    """Else all of them are in a set or none: on YAGO sets that should hold 90 % held 97 %."""
+    odds = np.linspace(-14, 2, 24_000)
+    curve = _curve(odds, odds > 1.5, np.ones(len(odds)))
+    assert curve.shape == (2, 12)
+    assert (np.diff(curve[1]) > 0.001).all()
+    assert 1 / (1 + np.exp(-curve[1][0])) == pytest.approx(1e-6, abs=1e-6)
+
+
+def test_a_curve_of_few_answers_stays_near_what_was_said() -> None:
+    odds, true = np.full(20, -4.0), np.zeros(20, bool)
+    assert _curve(odds, true, np.ones(20))[1] == pytest.approx([np.log(0.009 / 0.991)], abs=0.05)
 
 
 def test_what_is_known_of_a_question() -> None:

@@ -30,10 +30,10 @@ def reliability_plot(levels: Sequence[Level], title: str) -> str:
     power = 1.0 if top > 0.5 else 0.5
 
     def x(value: float) -> float:
-        return _LEFT + _SIZE * (min(value, top) / top) ** power
+        return _LEFT + _SIZE * float((min(value, top) / top) ** power)
 
     def y(value: float) -> float:
-        return _TOP + _SIZE * (1 - (min(value, top) / top) ** power)
+        return _TOP + _SIZE * (1 - float((min(value, top) / top) ** power))
 
     parts = [text(0, 18, title, "title"), *_axes(top, power)]
     parts.append(f'<line class="ideal" x1="{x(0):.1f}" y1="{y(0):.1f}" x2="{x(top):.1f}" y2="{y(top):.1f}"/>')

@@ -22,13 +22,13 @@ from xerte.types import Split
 
 Real = npt.NDArray[np.float64]
 
-QUESTIONS = 8192
+QUESTIONS = 24_576
 """Of the latest ones, so many are asked."""
 EDGES = (0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 FEWEST = 50
 """Of fewer, nothing is learned."""
 STEPS = 200
-_LEAST = 1e-4
+_LEAST = 1e-12
 _FIRST, _OTHERS, _MEASURED = 32, 16, 1024
 _BENT, _KNOTS = 10, 12
 _DOUBT = 1.0
@@ -166,7 +166,8 @@ def _count(seen: Seen, which: Tensor) -> Real:
 def _curve(odds: Real, true: npt.NDArray[np.bool_], weight: Real) -> Real:
     """What was said and what was seen at a dozen levels of as many answers each, made monotone; [2, knots].
 
-    Pool adjacent violators: levels that fall are joined until none does.
+    Pool adjacent violators: levels that fall are joined until none does. Levels at which nothing came true differ still
+    by what was said, so that sets can tell their answers apart.
     """
     there = np.flatnonzero(weight)
     if not len(there):
@@ -180,10 +181,10 @@ def _curve(odds: Real, true: npt.NDArray[np.bool_], weight: Real) -> Real:
         if not len(x):
             continue
         p = 1 / (1 + np.exp(-np.clip(x, -500, 500)))
-        mean = float(p @ w / w.sum())
-        pools.append(
-            [float(x @ w), float(y @ w) + mean, float(w.sum()) + 1, float(w.sum())]
-        )  # credited with one answer
+        total = float(w.sum())
+        mean = float(np.clip(p @ w / total, _LEAST, 1 - _LEAST))
+        credit = min(total, 1 / min(mean, 1 - mean))  # so many that came as said, one of them the rarer way
+        pools.append([float(x @ w), float(y @ w) + credit * mean, total + credit, total])
         while len(pools) > 1 and pools[-2][1] / pools[-2][2] >= pools[-1][1] / pools[-1][2]:
             last = pools.pop()
             pools[-1] = [a + b for a, b in zip(pools[-1], last, strict=True)]

@@ -23,9 +23,9 @@ from xerte.types import ProgressCallback
 
 KEY = "calibration"
 """Where a model's metadata keep it."""
-FEWER = 2048
+FEWER = 4096
 """So many questions are asked when somebody waits for an answer."""
-_FORMAT = "xerte calibration 2"
+_FORMAT = "xerte calibration 3"
 
 
 def kept(metadata: Mapping[str, Any]) -> Calibration | None:
