@@ -136,6 +136,8 @@ def test_a_model_asks_too(asker: Asker) -> None:
         (("e3", "likes", "e4"), {"at": "2024-01-05", "as_of": "2024-02-01"}, "lies before 2024-02-01"),
         (("e3", "likes", "e4"), {"within": "7d", "top": 0}, "at least one answer"),
         (("e3", "hates*", "e4"), {"within": "7d"}, "no relation is like"),
+        (("", "likes", "e4"), {"within": "7d"}, "the entity is empty"),
+        (("e3", " | likes", "e4"), {"within": "7d"}, "the relation is empty"),
     ],
 )
 def test_mistakes_are_one_sentence(asker: Asker, words: tuple[str, str, str], more: dict[str, Any], why: str) -> None:
@@ -143,6 +145,11 @@ def test_mistakes_are_one_sentence(asker: Asker, words: tuple[str, str, str], mo
         asker.ask(*words, **more)
     with pytest.raises(UnknownNameError):
         asker.ask("e33", "likes", "e4", within="7d")
+
+
+def test_one_of_these_or_any_is_any(asker: Asker) -> None:
+    any_, mixed = (asker.ask("e3", word, "e4", within="7d").answers[0] for word in ("*", "likes | *"))
+    assert mixed.probability == any_.probability
 
 
 def test_notes_tell_how_far_an_answer_can_be_trusted(asker: Asker) -> None:
@@ -210,6 +217,8 @@ def test_a_backtest_goes_on_where_it_stopped_and_refuses_another(asker: Asker, t
     page = (folder / "report.html").read_text()
     assert page.count("<svg") == 4
     assert "where it fails" in page
+    assert "prefers-color-scheme:dark" in page
+    assert 'name="viewport"' in page
     with pytest.raises(InputError, match="holds another backtest"):
         asker.backtest(**how | {"questions": 30})
     (tmp_path / "mine").mkdir()

@@ -36,15 +36,18 @@ def chosen(text: str, names: Vocabulary, groups: Groups | None = None, new: list
 
     Raises:
         UnknownNameError: a name is not known; the closest ones are suggested.
-        InputError: nothing matches a pattern, or a group is not known or empty.
+        InputError: a word is empty, nothing matches a pattern, or a group is not known or empty.
     """
     if text in (ASKS, ANY):
         return None
     if text in names:
         return np.array([names.id(text)])
+    if not text.strip():
+        raise InputError(f"the {names.kind} is empty", hint=f"name one, or write {ANY} for any")
     if " | " in text:
         parts = [chosen(part.strip(), names, groups, new) for part in text.split(" | ")]
-        return np.unique(np.concatenate([part for part in parts if part is not None]))
+        some = [part for part in parts if part is not None]
+        return np.unique(np.concatenate(some)) if len(some) == len(parts) else None  # one of them or any: any
     if text.startswith(GROUP):
         return np.unique(np.concatenate([_member(one, names) for one in _members(text[1:], names, groups)]))
     if ANY in text:
@@ -56,7 +59,7 @@ def chosen(text: str, names: Vocabulary, groups: Groups | None = None, new: list
     try:
         return np.array([names.id(text)])
     except UnknownNameError as error:
-        if new is None or error.close or not text.strip():
+        if new is None or error.close:
             raise
         new.append(text)
         return np.array([len(names)])
