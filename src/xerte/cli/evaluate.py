@@ -175,6 +175,10 @@ def _print_reliability(found: "Reliability") -> None:
         f"90 % sets hold {100 * check.coverage:.1f} % and have {check.size:,.1f} entities"
     )
     print_text(
+        f"answers that never met the subject: {100 * check.strangers:.1f} %, said {100 * check.strangers_said:.1f} %; "
+        f"calibration error {check.strangers_ece:.4f} (of chance {check.strangers_ece_of_chance:.4f})"
+    )
+    print_text(
         f"Brier score {scores.brier:.4f}, skill over climatology {base['brier']:.3f}, over recurrence "
         f"{simple['brier']:.3f}; log score {scores.log:.4f}, skill {base['log']:.3f} and {simple['log']:.3f}"
     )
