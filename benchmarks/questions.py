@@ -35,7 +35,7 @@ class Speed:
         when_ms, next_ms: the middle of `when` and of `X ? ?`.
         scan_events: events ever seen, all of which a scan of the next unit of time looks at.
         scan_s: seconds of it, the model being asked about the likeliest `scan_asked`; scan_all_s: about all of them.
-        folds, fold_questions: of a backtest through valid and test, a fold every 7 units of time, 30 units ahead;
+        folds, fold_questions: of a backtest through valid and test, a fold every 7 units of time, 30 units ahead, and
             questions of each of three kinds. Of valid only the time counts: probabilities were learned there.
         backtest_s: seconds of it.
         machine: where.
@@ -81,8 +81,10 @@ def measure(name: str, model: str, questions: int, fold_questions: int, command:
     following = [_seconds(partial(asker.ask, one[0], "?", "?", within=_WEEK)) for one in few][_WARM:]
     scan_s, scan_all_s = (_seconds(partial(asker.scan, 1, most=most)) for most in (SCANNED, None))
     begin = int(asker.dataset.split(Split.VALID).time[0])
-    times = range(begin, asker.dataset.last_time + unit - _MONTH * unit + 1, _WEEK * unit)
-    plan = Plan(tuple(times), _MONTH * unit, fold_questions, 0, "never")
+    end = asker.dataset.last_time + unit
+    ahead = min(_MONTH * unit, (end - begin) // 2)  # a short table is followed less far
+    times = range(begin, end - ahead + 1, _WEEK * unit)
+    plan = Plan(tuple(times), ahead, fold_questions, 0, "never")
     return Speed(
         dataset=name,
         model=asker.name,

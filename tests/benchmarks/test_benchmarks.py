@@ -26,6 +26,7 @@ from twins import history as twins
 from twins import judge
 from twins.method import settings_of
 from xerte.api.model import Model
+from xerte.data import store
 from xerte.data.events import read_events
 from xerte.data.world import generate
 from xerte.errors import InputError
@@ -346,3 +347,22 @@ def test_the_stages_of_growth_on_a_small_file(tmp_path: Path) -> None:
     # 20 bytes for each of both directions of every fact, 8 for every entity, and headers.
     assert 0 < made["bytes"] - taken["facts"] * 40 - 100 * 8 < 4096
     assert taken["bytes"] > 16 * taken["facts"]
+
+
+# Questions
+
+
+def test_questions_scans_and_backtests_are_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from test_contract import small_dataset as dated
+
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    store.save(dated(), tmp_path / "mine")
+    words = ["questions", str(tmp_path / "mine"), "--model", "recurrence", "--questions", "8", "--each", "5"]
+    done = CliRunner().invoke(app, [*words, "--save", str(tmp_path / "speed.json"), "--json"])
+    assert done.exit_code == 0, done.output
+    body = json.loads((tmp_path / "speed.json").read_text())
+    assert body["format"] == "xerte questions speed 1"
+    assert 0 < body["question_ms"] <= body["slow_ms"]
+    assert (body["questions"], body["fold_questions"]) == (8, 5)
+    assert body["scan_events"] > 0
+    assert body["folds"] > 0
