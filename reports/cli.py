@@ -426,7 +426,7 @@ def questions(
     model: Annotated[str | None, typer.Option(help="Whose ranking the rates listen to (default: rates alone).")] = None,
     number: Annotated[int, typer.Option("--questions", min=1, help="Questions of each kind at each time.")] = 4000,
     first: Annotated[
-        int | None, typer.Option(min=1, help="Of the questions who, only the latest so many (default: all of test).")
+        int | None, typer.Option(min=1, help="Of the questions who, so many from all of test (default: all).")
     ] = None,
     root: Root = ROOT,
 ) -> None:

@@ -33,7 +33,7 @@ _TIMED = 4000
 def measure(
     name: str, model: str | None = None, questions: int = _QUESTIONS, first: int | None = None
 ) -> dict[str, Any]:
-    """Everything about one dataset and one model; None: rates alone. Of first answers the latest so many; None: all.
+    """All about one dataset and one model; None: rates alone. Of first answers so many from all of test; None: all.
 
     The form of all this was chosen on valid; test is looked at here only.
     """
@@ -60,11 +60,13 @@ def measure(
     if name == "world":
         body["oracle"] = _oracle(asker, times, questions)
     if chosen.calibration is not None:
-        rank = chosen.evaluate_probabilities(Split.TEST, most=first).to_json()
+        rank = chosen.evaluate_probabilities(Split.TEST, most=first, spread=True).to_json()
         rank.pop("levels")
         body["first_answers"] = rank
         if isinstance(chosen.forecaster, Learner):
-            simple = Model.load("recurrence", chosen.dataset).evaluate_probabilities(Split.TEST, most=first)
+            simple = Model.load("recurrence", chosen.dataset).evaluate_probabilities(
+                Split.TEST, most=first, spread=True
+            )
             body["recurrence_sets"] = asdict(simple.check)
     return body
 

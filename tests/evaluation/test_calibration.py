@@ -70,6 +70,13 @@ def test_what_is_known_of_a_question() -> None:
     assert not found.met[1].any()
 
 
+def test_some_questions_are_the_latest_or_of_all_times() -> None:
+    all, late, some = (Questions.of(DATA, Split.VALID, *how) for how in ((), (9,), (9, True)))
+    assert late.queries.time.tolist() == all.queries.time[-9:].tolist()
+    assert len(some.queries) == len(some.answers) == 9
+    assert [int(some.queries.time[at]) for at in (0, -1)] == [int(all.queries.time[at]) for at in (0, -1)]
+
+
 def test_scores_become_shares_of_one() -> None:
     score, reached = torch.tensor([[1.0, 3.0, 9.0]]), torch.tensor([[True, True, False]])
     weights = Scores((Part("sum", score),), reached)

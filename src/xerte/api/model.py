@@ -340,7 +340,11 @@ class Model:
         return evaluate_online(self.forecaster, self.metadata, self.dataset, self.history, times)
 
     def evaluate_probabilities(
-        self, split: Split | str = Split.TEST, progress: ProgressCallback | None = None, most: int | None = MOST
+        self,
+        split: Split | str = Split.TEST,
+        progress: ProgressCallback | None = None,
+        most: int | None = MOST,
+        spread: bool = False,
     ) -> Reliability:
         """Whether probabilities mean what they say: calibration error, proper scores, and skill over simpler ones.
 
@@ -348,11 +352,12 @@ class Model:
             split: whose facts are asked about.
             progress: called with (answered, all).
             most: so many of the latest questions are asked; None: all.
+            spread: not the latest, but so many from the whole split.
         """
         if split not in list(Split):
             raise InputError(f"there is no split {split}: choose {', '.join(Split)}")
         simple = self if self.name == FLOOR else Model.load(FLOOR, self.dataset, str(self.device))
-        return reliability_of(self, simple, Split(split), progress, most)
+        return reliability_of(self, simple, Split(split), progress, most, spread)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -16,9 +16,14 @@ MOST = 4096
 
 
 def reliability_of(
-    model: "Model", recurrence: "Model", split: Split, progress: ProgressCallback | None = None, most: int | None = MOST
+    model: "Model",
+    recurrence: "Model",
+    split: Split,
+    progress: ProgressCallback | None = None,
+    most: int | None = MOST,
+    spread: bool = False,
 ) -> Reliability:
-    """Asks the latest questions of a split, or all.
+    """Asks the latest questions of a split, or some of all its times, or all.
 
     Raises:
         InputError: there are too few validation facts to calibrate on, or nothing to ask.
@@ -26,7 +31,7 @@ def reliability_of(
     data = model.dataset
     if model.calibration is None or recurrence.calibration is None:
         raise InputError(f"{data.name} has too few validation facts to calibrate {model.name} on")
-    questions = Questions.of(data, split, most)
+    questions = Questions.of(data, split, most, spread)
     if not len(questions.queries):
         raise InputError(f"the {split} split of {data.name} holds no facts: there is nothing to ask")
     seen, true = _seen(model, questions, progress)

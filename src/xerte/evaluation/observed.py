@@ -38,9 +38,13 @@ class Questions:
     answers: Tensor
 
     @staticmethod
-    def of(dataset: Dataset, split: Split, most: int | None = None) -> "Questions":
-        """Both directions of a split's facts; where there are more than `most`, the latest."""
-        return Questions.about(dataset.split(split), most)
+    def of(dataset: Dataset, split: Split, most: int | None = None, spread: bool = False) -> "Questions":
+        """Both directions of a split's facts; where there are more than `most`, the latest, or some of all times."""
+        if not spread or most is None:
+            return Questions.about(dataset.split(split), most)
+        found = Questions.about(dataset.split(split))
+        rows = torch.linspace(0, max(0, len(found.answers) - 1), min(most, len(found.answers))).long()
+        return Questions(found.queries[rows], found.answers[rows])
 
     @staticmethod
     def about(facts: Facts, most: int | None = None) -> "Questions":
