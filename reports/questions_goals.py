@@ -10,6 +10,7 @@ BENCHMARKS = ("icews14", "icews0515", "icews18", "yago")
 SKILL, ECE, MANY = 0.25, 0.02, 20_000
 """Skill over climatology; calibration error, where so many questions were asked."""
 _HELD = 0.9
+_FEWEST = 10
 
 
 class Verdict(StrEnum):
@@ -43,7 +44,12 @@ def between(value: float, low: float, high: float) -> Verdict:
 
 
 def horizon_verdicts(one: dict[str, Any]) -> tuple[Verdict, Verdict, Verdict]:
-    """Of skill over climatology, over recency-frequency, and calibration, which counts only beside skill."""
+    """Of skill over climatology, over recency-frequency, and calibration, which counts only beside skill.
+
+    Where hardly any came true nothing is decided: resampling them tells nothing.
+    """
+    if round(one["happened"] * one["questions"]) < _FEWEST:
+        return Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.UNDECIDED
     skill = judged(SKILL, one["skill"], one["skill_low"], one["skill_high"])
     over = judged(0.0, one["over_recency"], one["over_recency_low"], one["over_recency_high"])
     ece = calibrated(one) if one["skill"] > 0 else Verdict.MISSED

@@ -15,7 +15,15 @@ def test_an_interval_decides(ends: tuple[float, float], verdict: Verdict) -> Non
 
 
 def horizon(**changed: float) -> dict[str, Any]:
-    body = {"questions": 30_000, "skill": 0.4, "skill_low": 0.3, "skill_high": 0.5, "ece": 0.01, "ece_of_chance": 0.001}
+    body = {
+        "questions": 30_000,
+        "happened": 0.01,
+        "skill": 0.4,
+        "skill_low": 0.3,
+        "skill_high": 0.5,
+        "ece": 0.01,
+        "ece_of_chance": 0.001,
+    }
     return body | {"over_recency": 0.1, "over_recency_low": 0.05, "over_recency_high": 0.2} | changed
 
 
@@ -25,6 +33,7 @@ def test_calibration_counts_only_beside_skill_and_by_chance_where_few_were_asked
     assert horizon_verdicts(horizon(questions=19_999))[2] is MISSED
     assert horizon_verdicts(horizon(questions=19_999, ece=0.0009))[2] is MET
     assert horizon_verdicts(horizon(ece=0.021))[2] is MISSED
+    assert horizon_verdicts(horizon(happened=0.0001)) == (UNDECIDED,) * 3
 
 
 def test_sets_of_a_small_table_have_room_for_chance_and_those_of_a_benchmark_have_two_points() -> None:
