@@ -51,11 +51,13 @@ class Goal:
 
 
 GOALS = (
-    Goal("cuda", "training step", seconds=6e-3),
-    Goal("cuda", "evaluation", rate=60_000),
-    Goal("cpu", "training step", seconds=0.45),
-    Goal("cpu", "evaluation", rate=1_500),
-    Goal("cpu", "one question", seconds=12e-3, p99=30e-3),
+    Goal("cuda", "one question", seconds=2e-3),
+    Goal("cuda", "forward", seconds=2.5e-3),
+    Goal("cuda", "training step", seconds=4e-3),
+    Goal("cuda", "evaluation", rate=300_000),
+    Goal("cpu", "one question", seconds=6e-3),
+    Goal("cpu", "training step", seconds=0.18),
+    Goal("cpu", "evaluation", rate=3_500),
     Goal("cpu", "load and index", seconds=1.0),
     Goal("cpu", "cold answer", seconds=3.0),
 )

@@ -6,7 +6,9 @@ from typing import Any
 from beartype import beartype
 from jaxtyping import install_import_hook
 
-_MODULES = ["xerte.forecaster", "xerte.graph.growth", "xerte.graph.slots", "xerte.model", "xerte.nn", "xerte.parts"]
+_NN = ("attention", "edge_logits", "encoding", "execution", "initial", "layers", "loss", "propagation", "replay")
+_MODULES = ["xerte.forecaster", "xerte.graph.growth", "xerte.graph.slots", "xerte.model", "xerte.parts"]
+_MODULES += [f"xerte.nn.{name}" for name in _NN]  # kernels are read by Triton as they are written
 
 
 def check_shapes() -> None:

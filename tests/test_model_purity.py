@@ -1,5 +1,6 @@
 """A forecast is a pure function of (weights, history, query, seed)."""
 
+import copy
 import random
 
 import pytest
@@ -16,7 +17,9 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.graph.sampler import Sampling
 from xerte.model import XERTE
-from xerte.settings import ModelSettings, ScoredEdges, Update
+from xerte.nn.execution import RECORDED
+from xerte.nn.replay import joined, split
+from xerte.settings import Clock, ModelSettings, ScoredEdges, Update
 
 E, R, T = 5, 2, 8
 TOLERANCE = 1e-10
@@ -304,6 +307,81 @@ def test_a_gpu_forecasts_like_a_cpu(sampling: Sampling) -> None:
     here = model.forecast(history, Queries.of(facts))
     there = model.cuda().forecast(history.to("cuda"), Queries.of(facts).to("cuda"))
     assert_alike(here, there, facts)
+
+
+@pytest.mark.parametrize("clock", list(Clock))
+def test_a_pass_of_fixed_sizes_forecasts_alike(clock: Clock) -> None:
+    """Also about days behind the last fact, for which the history lists more ages than its facts have."""
+    dataset = generate(2000).dataset
+    size = dataset.num_entities, dataset.num_relations
+    torch.manual_seed(0)
+    model = XERTE(settings_of(dims=(32, 16, 8), static_dim=32, time_dim=32, k=10, clock=clock), *size)
+    history, facts = TemporalIndex.build(dataset.facts, *size), dataset.facts[-200:]
+    asked = Queries.of(facts)
+    later = Queries.at(asked.subject, asked.relation, asked.time.max() + 1 + torch.arange(200) % 5)
+    for queries in (asked, later):
+        clocks = history.ages_at(queries.time)
+        assert clocks is not None
+        with torch.inference_mode():
+            eager = model.grow(history, queries, model.seed).dense()
+            listed = clocks if clock is Clock.RELATIVE else None
+            fixed = model.grow(history, queries, model.seed, RECORDED, listed).dense()
+        torch.testing.assert_close(fixed, eager, rtol=1e-5, atol=1e-6)
+    assert history.ages_at(asked.time + 1000) is None
+
+
+def test_what_a_pass_made_is_copied_as_a_whole() -> None:
+    dataset = generate(2000).dataset
+    size = dataset.num_entities, dataset.num_relations
+    model = XERTE(settings_of(dims=(8, 8, 8), static_dim=8, time_dim=8, k=4), *size)
+    history = TemporalIndex.build(dataset.facts, *size)
+    made = model.grow(history, Queries.of(dataset.facts[-5:]), 0), torch.arange(3)
+    growth, numbers = split(made, joined(made))
+    assert growth.history is history
+    assert torch.equal(numbers, made[1])
+    assert numbers.data_ptr() != made[1].data_ptr()
+    for mine, theirs in zip(growth.steps, made[0].steps, strict=True):
+        assert torch.equal(mine.edges.position, theirs.edges.position)
+        assert torch.equal(mine.contribution, theirs.contribution)
+        assert torch.equal(mine.kept, theirs.kept)
+    assert torch.equal(growth.graph.entity_score, made[0].graph.entity_score)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_recorded_pass_forecasts_alike() -> None:
+    """Whatever the size of the batch, also over other weights, other facts and in a copy."""
+    dataset = generate(6000).dataset
+    size = dataset.num_entities, dataset.num_relations
+    torch.manual_seed(0)
+    model = XERTE(settings_of(dims=(64, 32, 16), static_dim=64, time_dim=64, k=20), *size).cuda().eval()
+    history, asked = TemporalIndex.build(dataset.facts, *size).to("cuda"), Queries.of(dataset.facts[-600:]).to("cuda")
+
+    def check(model: XERTE, history: TemporalIndex) -> None:
+        for rows in (slice(0, 1), slice(1, 2), slice(2, 3), slice(0, 100), slice(100, 228), slice(228, 300)):
+            queries = asked[rows]
+            scores = model.forecast(history, queries)
+            with torch.inference_mode():
+                eager = model.grow(history, queries, model.seed)
+                expected, reached = eager.dense()
+            torch.testing.assert_close(scores.scores, expected, rtol=1e-4, atol=1e-5)
+            assert torch.equal(scores.reached, reached)
+            best = int(expected[0].argmax())
+            found = scores.parts[0].evidence
+            assert found is not None
+            mine, theirs = found(0, best), eager.evidence(0, best)
+            assert sorted(mine.fact.tolist()) == sorted(theirs.fact.tolist())
+            torch.testing.assert_close(mine.weight, theirs.weight, rtol=1e-4, atol=1e-5)
+
+    check(model, history)
+    assert model._replays._passes
+    check(copy.deepcopy(model), history)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.1)
+    check(model, history)
+    check(model, TemporalIndex.build(dataset.facts[:-100], *size).to("cuda"))
+    check(model, history.with_facts(hidden=dataset.facts[5:6]))
 
 
 def test_rounding_decides_nothing_but_ties() -> None:

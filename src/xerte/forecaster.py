@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 23
 """Scores held at once on a CPU unless a batch size is given: enough to keep it busy, small enough for its caches."""
-_LARGEST = 1 << 13
+_LARGEST = 1 << 14
 _QUESTION = 1 << 20
 """What a question may take on an accelerator beside its scores, generously: bytes."""
 

@@ -31,9 +31,10 @@ from xerte.nn.initial import xavier_normal
 from xerte.nn.layers import Layer, Prepared
 from xerte.nn.loss import LossFunction, binary_cross_entropy, negative_log_likelihood
 from xerte.nn.propagation import entity_scores, keep_largest, pass_messages
+from xerte.nn.replay import Columns, Replays
 from xerte.segment import LEAST, segment_sum
 from xerte.settings import Clock, ModelSettings, QueryFeatures, ScoredEdges, Update
-from xerte.types import Float, Int
+from xerte.types import Bool, Float, Int
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class XERTE(Learner):
     ) -> None:
         super().__init__()
         self._cache: tuple[object, Prepared] | None = None
+        self._replays = Replays()
         self.settings, self.seed = settings, seed
         self.num_entities, self.num_relations, self.ticks_per_unit = num_entities, num_relations, ticks_per_unit
         s, dims = settings, settings.dims[: settings.steps]
@@ -97,9 +99,36 @@ class XERTE(Learner):
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
         """Scores of every entity, with the graphs that made them."""
         with torch.inference_mode():
-            growth = self.grow(history, queries, self.seed)
-            score, reached = growth.dense()
+            growth, score, reached = self._replayed(history, queries) or self._forecast(history, queries)
+            score, reached = score[: len(queries)], reached[: len(queries)]
             return Scores((Part("graph", score, growth.evidence, growth),), reached)
+
+    def _forecast(
+        self,
+        history: TemporalIndex,
+        queries: Queries,
+        execution: Execution = EAGER,
+        clocks: Int[Tensor, "T"] | None = None,
+    ) -> tuple[Growth, Float[Tensor, "Q E"], Bool[Tensor, "Q E"]]:
+        growth = self.grow(history, queries, self.seed, execution, clocks)
+        return growth, *growth.dense()
+
+    def _replayed(
+        self, history: TemporalIndex, queries: Queries
+    ) -> tuple[Growth, Float[Tensor, "q E"], Bool[Tensor, "q E"]] | None:
+        """The same from a recording on a GPU, for q >= Q questions; None where there is none."""
+        if not (history.device.type == "cuda" and history.plain and len(queries)) or self.training:
+            return None
+        clocks: Tensor | None = None
+        if self.settings.clock is Clock.RELATIVE and history.ages is not None:
+            clocks = history.ages_at(queries.time)
+            if clocks is None:
+                return None
+
+        def run(columns: Columns) -> tuple[Growth, Tensor, Tensor]:
+            return self._forecast(history, Queries(*columns), RECORDED, clocks)
+
+        return self._replays(run, queries.columns(), self._prepared(), history)
 
     def loss(self, history: TemporalIndex, queries: Queries, answer: Int[Tensor, "Q"], seed: int | Tensor) -> Loss:
         """What training makes small, for queries whose answers are known."""
@@ -120,18 +149,25 @@ class XERTE(Learner):
         return self.grow(history, queries, seed).graph
 
     def grow(
-        self, history: TemporalIndex, queries: Queries, seed: int | Tensor, execution: Execution = EAGER
+        self,
+        history: TemporalIndex,
+        queries: Queries,
+        seed: int | Tensor,
+        execution: Execution = EAGER,
+        clocks: Int[Tensor, "T"] | None = None,
     ) -> Growth:
         """Grows the inference graphs, L steps. Differentiable in the parameters; reads nothing that is not known yet.
 
         Args:
             history: where prior edges are looked up.
-            queries: what is asked; for `RECORDED`, about times at which the history has facts, as in training.
+            queries: what is asked.
             seed: of the sampling noise.
             execution: how to run it; the result is the same.
+            clocks: all clock times that nodes can have, ascending; by default those of questions about times at which
+                the history has facts, as in training. Only a pass that is not `RECORDED` notices others.
         """
         s, num_queries = self.settings, len(queries)
-        run = self._start(history, queries, seed, execution)
+        run = self._start(history, queries, seed, execution, clocks)
         # v_q stands where knowledge ends; clocks count from t_q, where what is asked about begins.
         attended = Frontier.of_queries(queries.subject, queries.known_before)
         hidden = query = self._query_vectors(queries)  # [Q, d]
@@ -178,12 +214,18 @@ class XERTE(Learner):
         final = entity, entity_score, mask
         return Growth(history, attended.slots, tuple(scores), tuple(steps), *final, self.num_entities)
 
-    def _start(self, history: TemporalIndex, queries: Queries, seed: int | Tensor, execution: Execution) -> _Pass:
+    def _start(
+        self,
+        history: TemporalIndex,
+        queries: Queries,
+        seed: int | Tensor,
+        execution: Execution,
+        clocks: Int[Tensor, "T"] | None,
+    ) -> _Pass:
         noise = combine(seed, queries.subject, queries.relation, queries.time)
         prepared = self._prepared()
-        clocks = None
         # Facts that were added may have clock times of their own; a pass that is not recorded notices them.
-        if not execution.static_shapes or history.plain:
+        if clocks is None and (not execution.static_shapes or history.plain):
             clocks = history.ages if self.settings.clock is Clock.RELATIVE else history.few_moments
         return _Pass(history, queries, noise, prepared, clocks, execution)
 

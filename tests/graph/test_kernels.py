@@ -125,18 +125,21 @@ def test_hashes_are_extended_bit_by_bit(states: tuple[int, ...], parts: tuple[in
 @pytest.mark.gpu
 @pytest.mark.parametrize("strategy", DRAWN)
 @pytest.mark.parametrize(("size", "scale"), SIZES)
-def test_everyone_arrives_when_a_loop_says(strategy: Sampling, size: int, scale: float) -> None:
+def test_those_are_drawn_that_a_loop_draws(strategy: Sampling, size: int, scale: float) -> None:
     history, sampler = index(), Sampler(strategy, size, scale)
-    asked = nodes(history, 12)
+    asked = nodes(history, 9)
     degree = (asked[3] - asked[2]).tolist()
     assert {0, 1} < set(degree)
     assert max(degree) > 20 * size
-    position, arrival = race_triton.arrivals(race_of(sampler), history, Sources(*asked))
+    first = race_triton.first(race_of(sampler), history, Sources(*asked))
     here, upper = history.to("cpu"), race_of(sampler).weights.bands(asked[1]).tolist()
+    from_stream = 0
     for row, node in enumerate(torch.stack(asked, dim=1).tolist()):
-        expected = latest(here, sampler, node) + stream(here, sampler, node, upper[row])
-        assert position[row].tolist() == [place for place, _ in expected]
-        assert arrival[row].tolist() == pytest.approx([when for _, when in expected], rel=1e-9)
+        raced, late = latest(here, sampler, node), stream(here, sampler, node, upper[row])
+        arrivals = sorted(raced + late, key=lambda edge: edge[1])[:size]
+        assert sorted(first[row].tolist()) == sorted(place for place, _ in arrivals)
+        from_stream += len(set(arrivals) & {edge for edge in late if edge[1] < inf})
+    assert from_stream or strategy is Sampling.EXPONENTIAL
 
 
 @pytest.mark.gpu
@@ -144,7 +147,7 @@ def test_everyone_arrives_when_a_loop_says(strategy: Sampling, size: int, scale:
 @pytest.mark.parametrize(("size", "scale"), SIZES)
 def test_the_first_are_those_of_the_plain_race(strategy: Sampling, size: int, scale: float) -> None:
     history, race = index(), race_of(Sampler(strategy, size, scale))
-    asked = Sources(*nodes(history, 30 if INTERPRETED else 2000))
+    asked = Sources(*nodes(history, 8 if INTERPRETED else 2000))
     first = race_triton.first(race, history, asked).sort(dim=1).values
     assert torch.equal(first, race.first(history, asked).sort(dim=1).values)
 

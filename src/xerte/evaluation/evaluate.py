@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -95,15 +96,15 @@ class Judge:
         known_before: int | None = None,
         every: int = 1,
     ) -> None:
-        self._asked, self._every = dataset.split(split)[::every], every
-        queries, answer = both_directions(self._asked)
+        self._every = every
+        queries, answer = both_directions(dataset.split(split)[::every])
         if not len(queries):
             raise InputError(f"the {split} split of {dataset.name} holds no facts: there is nothing to evaluate")
         if history is None:
             history = TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations)
         self.forecaster, self.dataset, self.split, self.history = forecaster, dataset, split, history
         self.precision = precision
-        self._protocol, self._filters = Protocol.of(dataset, split), Filters.of(dataset, history.device)
+        self._protocol, self._truth = Protocol.of(dataset, split), _Truth.of(dataset, history)
         self._queries, self._answer = queries.to(history.device), answer.to(history.device)
         if known_before is not None:
             self._queries = replace(self._queries, known_before=self._queries.time.clamp(max=known_before))
@@ -118,10 +119,12 @@ class Judge:
         with torch.no_grad():
             scores = ask(self.forecaster, self.history, batch, self.precision)
             _check(self.forecaster.name, scores, (len(batch), self.dataset.num_entities))
-            others = [self._filters.others(filter, batch, goal) for filter in self._protocol.filters]
+            others = [self._truth.filters.others(filter, batch, goal) for filter in self._protocol.filters]
             ranks = rank(scores, goal, others)
             reached = scores.reached.gather(1, goal[:, None])[:, 0]
-        return Judged(ranks, reached, None if scores.growth is None else scores.growth.slots.counts())
+        # A recorded pass may have grown more graphs than there are questions.
+        nodes = None if scores.growth is None else scores.growth.slots.counts()[: len(batch)]
+        return Judged(ranks, reached, nodes)
 
     def verdict(self, judged: Sequence[Judged], seconds: float) -> Evaluation:
         """The evaluation, from the parts of all questions in their order."""
@@ -138,7 +141,7 @@ class Judge:
             answer=object,
             reached=torch.cat([part.reached for part in judged]).numpy(force=True),
             seen=seen[subject] & seen[object],
-            recurring=np.repeat(_happened_before(self.dataset, self._asked), 2),
+            recurring=np.repeat(self._truth.happened_before[self.dataset.rows(self.split)][:: self._every], 2),
             ranks={filter: _joined(ranks) for filter, ranks in columns},
             seconds=seconds,
             graph_nodes=torch.cat(graph_nodes).numpy(force=True) if graph_nodes else None,
@@ -184,16 +187,37 @@ def _check(name: str, scores: Scores, shape: tuple[int, int]) -> None:
             raise XerteError(f"{name} returned {tuple(tensor.shape)} scores where {shape} were asked for")
 
 
-def _happened_before(dataset: Dataset, asked: Facts) -> Mask:
-    """Whether the same (subject, relation, object) is in the dataset at an earlier time."""
+@dataclass(frozen=True)
+class _Truth:
+    """What is true of a dataset, whatever is asked: the other answers, and what happened before."""
 
-    def triple(facts: Facts) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        subject, relation, object, _ = (column.astype(np.int64) for column in facts.columns())
-        key: np.ndarray[tuple[int], np.dtype[np.int64]] = subject * dataset.num_relations + relation
-        return key * dataset.num_entities + object
+    facts: Facts
+    filters: Filters
+    happened_before: Mask
 
-    known, place = np.unique(triple(dataset.facts), return_inverse=True)
+    @staticmethod
+    def of(dataset: Dataset, history: TemporalIndex) -> "_Truth":
+        """From the facts of all splits; a small dataset's is kept as long as the index that is asked."""
+        kept = _kept.get(history)
+        if kept is not None and kept.facts is dataset.facts:
+            return kept
+        truth = _Truth(dataset.facts, Filters.of(dataset, history.device), _happened_before(dataset))
+        if len(dataset.facts) <= _SMALL:
+            _kept[history] = truth
+        return truth
+
+
+_SMALL = 1 << 22
+_kept: WeakKeyDictionary[TemporalIndex, _Truth] = WeakKeyDictionary()
+
+
+def _happened_before(dataset: Dataset) -> Mask:
+    """Whether the same (subject, relation, object) is in the dataset at an earlier time; of every fact."""
+    subject, relation, object, _ = (column.astype(np.int64) for column in dataset.facts.columns())
+    known, place = np.unique(
+        (subject * dataset.num_relations + relation) * dataset.num_entities + object, return_inverse=True
+    )
     earliest = np.full(len(known), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(earliest, place, dataset.facts.time)
-    before: Mask = earliest[np.searchsorted(known, triple(asked))] < asked.time
+    before: Mask = earliest[place] < dataset.facts.time
     return before

@@ -39,6 +39,7 @@ _KEYED = 1 << 24
 _BATCH = 1024
 _FEW = 128
 _GRID = 1 << 14
+_AHEAD = 64
 _INT32 = np.iinfo(np.int32)
 _EARLIEST = -(1 << 31)
 
@@ -132,6 +133,24 @@ class TemporalIndex:
         step = max(1, int(np.gcd.reduce(np.diff(moments)))) if len(moments) > 1 else 1
         span = int(moments[-1] - moments[0]) if len(moments) else 0
         return torch.arange(-span, 1, step, device=self.device) if span // step < _GRID else None
+
+    @cached_property
+    def _ahead(self) -> tuple[int, int, Tensor]:
+        """The earliest time, the grid's step, and `ages` with those of questions some steps behind the last fact."""
+        assert self.ages is not None
+        assert self.few_moments is not None
+        first, span = int(self.few_moments[0]), -int(self.ages[0])
+        step = int(self.ages[1] - self.ages[0]) if len(self.ages) > 1 else 1
+        return first, step, torch.arange(-span - _AHEAD * step, 1, step, device=self.device)
+
+    def ages_at(self, time: Tensor) -> Tensor | None:
+        """What facts' ages can be when these questions are asked; int64 [n] -> [T]. None: more than are listed."""
+        if self.ages is None or not len(self.ages):
+            return None
+        first, step, ages = self._ahead
+        since = time - first
+        listed = (since % step == 0) & (since <= (len(ages) - 1) * step)
+        return ages if bool(listed.all()) else None
 
     @property
     def num_edges(self) -> int:

@@ -16,39 +16,26 @@ def suits(history: TemporalIndex) -> bool:
 
 def first(race: Race, history: TemporalIndex, sources: Sources) -> Tensor:
     """Positions [n, N] of the first N arrivals in any order; -1 where there are fewer edges."""
-    position, arrival = arrivals(race, history, sources)
-    return position.gather(1, torch.topk(arrival, race.size, dim=1, largest=False).indices)
-
-
-def arrivals(race: Race, history: TemporalIndex, sources: Sources) -> tuple[Tensor, Tensor]:
-    """Everyone in the race: the latest edges of each node, then all draws from the stream of the others.
-
-    Returns:
-        Positions int64 [n, width + draws] and arrival times float64, infinite with position -1 where there is no edge
-        or the arrival is rejected or not the edge's first.
-    """
     from xerte.graph import race_kernels
 
     columns = (sources.entity, sources.time, sources.start, sources.stop, sources.noise)
     entity, time, start, stop, noise = (column.contiguous() for column in columns)
     upper = race.weights.bands(time).contiguous()
     (num_nodes, bands), width, draws = upper.shape, race.width, race.draws[-1]
-    shape, device = (num_nodes, width + draws), entity.device
-    position = torch.empty(shape, dtype=torch.int64, device=device)
-    arrival = torch.empty(shape, dtype=torch.float64, device=device)
+    position = torch.empty((num_nodes, race.size), dtype=torch.int64, device=entity.device)
+    contested = torch.empty(num_nodes, dtype=torch.int8, device=entity.device)
     below, base = history.before(entity, upper), history.base
+    read = start, stop, time, noise, upper, below, base["relation"], base["object"], base["time"]
     weights = {"STRATEGY": str(race.weights.strategy), "SCALE": float(race.weights.scale), "FLOOR": FLOOR}
-    sizes = {"WIDTH": width, "COLUMNS": width + draws}
+    sizes = {"SIZE": race.size, "WIDTH": width, "BANDS": bands, "BAND_BLOCK": _power(bands)}
     with torch.cuda.device_of(entity):  # type: ignore[no-untyped-call]
-        race_kernels.race[(num_nodes,)](
-            start, stop, time, noise, base["relation"], base["object"], base["time"], position, arrival,
-            **weights, **sizes, BLOCK=_power(width), num_warps=1,
-        )  # fmt: skip
-        race_kernels.stream[(num_nodes,)](
-            start, stop, time, noise, upper, below, base["time"], position, arrival,
-            **weights, **sizes, BANDS=bands, BAND_BLOCK=_power(bands), DRAW_BLOCK=_power(draws), num_warps=4,
-        )  # fmt: skip
-    return position, arrival
+        race_kernels.settle[(num_nodes,)](
+            *read, position, contested, **weights, **sizes, BLOCK=_power(width), num_warps=1
+        )
+        race_kernels.contest[(num_nodes,)](
+            *read, position, contested, **weights, **sizes, DRAWS=draws, BLOCK=_power(max(width, draws)), num_warps=4
+        )
+    return position
 
 
 def _power(number: int) -> int:

@@ -48,14 +48,15 @@ class Prepared:
         encoded: before and behind the first dense layer, the entities' part of h⁰ for all entities, of which those
             behind the last row are like it, and the matrix that makes the clock's part of Φ; empty where it was not
             made.
-        clocks: before and behind that layer, the last table of clock times that was asked for, and their parts of h⁰.
+        clocks: before and behind that layer, for passes of either execution, the last table of clock times that was
+            asked for, and their parts of h⁰. A recording reads its table as long as it is replayed.
     """
 
     encoding: NodeEncoding
     layers: Sequence[Layer]
     tables: Sequence[RelationTables]
     encoded: tuple[tuple[Tensor, Tensor], ...] = ()
-    clocks: dict[int, tuple[Tensor, Tensor | None]] = field(default_factory=dict)
+    clocks: dict[tuple[int, bool], tuple[Tensor, Tensor | None]] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -106,7 +107,7 @@ class Prepared:
         """
         layers = self.layers[: step - 1]
         if self.encoded:
-            vectors = self.at_rest(min(1, len(layers)), entity, clock, known)
+            vectors = self.at_rest(min(1, len(layers)), entity, clock, known, execution)
         else:
             entities, place = execution.distinct(entity, len(self.encoding.entity))
             if self.encoding.pairwise:
@@ -123,7 +124,12 @@ class Prepared:
         return vectors
 
     def at_rest(
-        self, level: int, entity: Int[Tensor, "n"], clock: Int[Tensor, "n"], known: Int[Tensor, "T"] | None
+        self,
+        level: int,
+        entity: Int[Tensor, "n"],
+        clock: Int[Tensor, "n"],
+        known: Int[Tensor, "T"] | None,
+        execution: Execution,
     ) -> Float[Tensor, "n d"]:
         """h⁰ (level 0), or what the first dense layer makes of it (1), where all entities are encoded already."""
         rows, weight = self.encoded[level]
@@ -133,10 +139,11 @@ class Prepared:
             return EncodedParts(rows, self.encoding.clocks(clock, entity, weight)).sum(encoded, own)
         if known is not None and len(known):
             place = torch.searchsorted(known, clock).clamp_(max=len(known) - 1)
-            if bool((known.index_select(0, place) == clock).all()):
-                kept = self.clocks.get(level)
+            if execution.static_shapes or bool((known.index_select(0, place) == clock).all()):
+                kept = self.clocks.get((level, execution.static_shapes))
                 if kept is None or kept[0] is not known:
-                    kept = self.clocks[level] = known, self.encoding.clocks(known, None, weight)
+                    kept = known, self.encoding.clocks(known, None, weight)
+                    self.clocks[level, execution.static_shapes] = kept
                 return EncodedParts(rows, kept[1]).sum(encoded, place)
-        distinct, place = torch.unique(clock, return_inverse=True)
+        distinct, place = execution.distinct_clocks(clock, None)
         return EncodedParts(rows, self.encoding.clocks(distinct, None, weight)).sum(encoded, place)
