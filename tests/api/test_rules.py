@@ -3,8 +3,9 @@
 from xml.etree import ElementTree as ET
 
 import pytest
+import torch
 
-from drawn import small_dataset, untrained
+from drawn import small_dataset, untrained, weighing
 from xerte.api.model import Model
 from xerte.api.rules import AGES, rules
 from xerte.baselines.recurrence import Recurrence
@@ -48,6 +49,29 @@ def test_chains_of_a_graph_name_who_stands_between() -> None:
     told = [rule.sentence for rule in found.rules]
     assert any("X" in one and "Z" in one and "Y" in one for one in told)
     assert all(0 <= rule.share <= 1 and sum(rule.ages) <= rule.share + 1e-9 for rule in found.rules)
+
+
+def test_a_single_fact_weighs_what_the_model_learned_for_its_relation_and_age() -> None:
+    small = small_dataset()
+    model = weighing(small)
+    found = rules(Model(model, small), "visits", split="test", questions=3, most=500)
+    assert found.weighed[0] == 1
+    told = {rule.sentence: rule.weights for rule in found.rules if rule.weights}
+    assert told
+    assert all(rule.part == "past" for rule in found.rules if rule.weights)
+    past, visits = model.past, small.relations.direction("visits")
+    fall = [[float(torch.exp(-age / scale)) for scale in model.scale()] for age in found.weighed]
+    own = past.tables().by_pair[visits, visits].tolist()
+    one = sum(a * b for a, b in zip(own, fall[0], strict=True))
+    for sentence, direction in (("X visited Y", visits), ("Y visited X", visits + 1)):
+        if sentence in told:
+            pair = past.tables().by_pair[visits, direction].tolist()
+            expected = [sum(a * b for a, b in zip(pair, at, strict=True)) / one for at in fall]
+            assert told[sentence] == pytest.approx(expected, rel=1e-5)
+    assert told["X visited Y"][0] == pytest.approx(1)
+    texts = [text.text for text in ET.fromstring(found.to_svg()).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("X visited Y (past)") == 2  # beside its bar and beside its line
+    assert rules(Model(untrained(small), small), "visits", split="test", questions=3).weighed == ()
 
 
 def test_what_cannot_be_asked_is_said() -> None:

@@ -4,25 +4,28 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
+import torch
 
 from xerte.api.model import Model
+from xerte.data.directions import forward, reciprocal
 from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
 from xerte.explanation.attribution import Attribution
 from xerte.explanation.sentences import default_teller, story
 from xerte.explanation.telling import Telling
 from xerte.explanation.witness import Chain
-from xerte.forecaster import Queries, ask
+from xerte.forecaster import Queries, WeighsFacts, ask
 from xerte.types import ProgressCallback, Split
 
 QUESTIONS = 200
 MOST_PATHS = 20
 AGES = (1, 3, 7, 30, 90)
 """Ends of the groups of ages, in the calendar's units: up to 1, up to 3, …, and older."""
-_GROUPS = (*(f"≤ {age}" for age in AGES), f"> {AGES[-1]}")
+GROUPS = (*(f"≤ {age}" for age in AGES), f"> {AGES[-1]}")
+WEIGHED = (1, 2, 3, 5, 7, 14, 30, 60, 90, 180, 365)
+"""Ages for which it is told what a fact weighs, as far as the history reaches."""
 _BETWEEN = "ZWVU"
 
 
@@ -39,6 +42,8 @@ class Rule:
         right: of the questions whose first answer rests mostly on it, the part it answers right; None where there are
             none.
         example: such a chain, in names and dates.
+        weights: what a single such fact weighs at each age of `Rules.weighed`, where the model knows that by heart; 1
+            is a fact of the relation itself, one unit old.
     """
 
     sentence: str
@@ -48,6 +53,7 @@ class Rule:
     ages: tuple[float, ...]
     right: float | None
     example: str
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Rules:
         questions: how many were asked; `reached` of their answers were reached.
         rules: those with the largest shares first.
         unit: of ages.
+        weighed: the ages of `Rule.weights`; none where the model has no such weights.
     """
 
     relation: str
@@ -66,35 +73,17 @@ class Rules:
     reached: int
     rules: tuple[Rule, ...]
     unit: str
+    weighed: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self) | {"age_groups": list(_GROUPS)}
+        return asdict(self) | {"age_groups": list(GROUPS)}
 
     def to_svg(self, most: int = 12) -> str:
-        """The shares as bars, darker where the latest fact is younger."""
-        rows = self.rules[:most]
-        longest, high, text, wide = max((rule.share for rule in rows), default=1.0), 26, 430, 420
-        shades = ["#17202a", "#4a3a2c", "#8a4a1a", "#c2500a", "#e59a5f", "#f3d3b8"]
-        parts = [f"<title>What the model goes by for {escape(self.relation)}</title>"]
-        for place, name in enumerate(_GROUPS):
-            left = text + place * 78
-            parts.append(f'<rect x="{left}" y="6" width="12" height="12" fill="{shades[place]}"/>')
-            parts.append(f'<text x="{left + 17}" y="16">{escape(name)} {self.unit}s</text>')
-        for row, rule in enumerate(rows):
-            y, x = 34 + row * high, float(text)
-            shown = rule.sentence if len(rule.sentence) <= 64 else rule.sentence[:63] + "…"
-            parts.append(f'<text x="{text - 8}" y="{y + 13}" text-anchor="end">{escape(shown)}</text>')
-            for age, shade in zip(rule.ages, shades, strict=True):
-                width = wide * age / longest
-                parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="18" fill="{shade}"/>')
-                x += width
-            parts.append(f'<text x="{x + 6:.1f}" y="{y + 13}">{rule.share:.0%}</text>')
-        size = f'width="{text + wide + 60}" height="{44 + len(rows) * high}"'
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} font-family="Arimo, Arial, sans-serif" '
-            f'font-size="11"><rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>'
-        )
+        """A picture: the shares as bars by age; below, where the model has such weights, w(r, r', Δ) as lines."""
+        from xerte.api.rules_plot import rules_plot
+
+        return rules_plot(self, most)
 
 
 @dataclass
@@ -105,6 +94,7 @@ class _Tally:
     right: int = 0
     best: float = 0.0
     example: str = ""
+    direction: int | None = None
     ages: list[float] = field(default_factory=lambda: [0.0] * (len(AGES) + 1))
 
 
@@ -143,11 +133,24 @@ def rules(
         if progress is not None:
             progress(done, len(mine))
     order = sorted(found.items(), key=lambda item: -item[1].share)[:most]
-    listed = tuple(_rule(key, tally, max(1, reached)) for key, tally in order if tally.share > 0)
-    return Rules(relation, len(mine), reached, listed, data.calendar.unit.value)
+    ages, weights = _weights(model, direction)
+    listed = tuple(_rule(key, tally, max(1, reached), weights) for key, tally in order if tally.share > 0)
+    return Rules(relation, len(mine), reached, listed, data.calendar.unit.value, ages)
 
 
-def _rule(key: tuple[str, str], tally: _Tally, reached: int) -> Rule:
+def _weights(model: Model, asked: int) -> tuple[tuple[int, ...], dict[tuple[str, int], tuple[float, ...]]]:
+    """Ages, and for (part, direction) what one fact of such an age weighs against one of the relation itself."""
+    if not isinstance(model.forecaster, WeighsFacts):
+        return (), {}
+    times, ticks = model.dataset.facts.time, model.dataset.calendar.ticks_per_unit
+    reach = (int(times.max()) - int(times.min())) / ticks
+    ages = tuple(age for age in WEIGHED if age <= max(1, reach))
+    weight = model.forecaster.weigh_facts(asked, torch.tensor(ages, dtype=torch.float32, device=model.device)).double()
+    rows = enumerate((weight / weight[asked, 0]).tolist())
+    return ages, {(model.forecaster.weighed, direction): tuple(row) for direction, row in rows}
+
+
+def _rule(key: tuple[str, str], tally: _Tally, reached: int, weights: dict[tuple[str, int], tuple[float, ...]]) -> Rule:
     part, sentence = key
     return Rule(
         sentence=sentence,
@@ -157,6 +160,7 @@ def _rule(key: tuple[str, str], tally: _Tally, reached: int) -> Rule:
         ages=tuple(age / reached for age in tally.ages),
         right=tally.right / tally.first if tally.first else None,
         example=tally.example,
+        weights=() if tally.direction is None else weights.get((part, tally.direction), ()),
     )
 
 
@@ -168,6 +172,7 @@ def _tally(said: Attribution, query: Queries, answer: int, found: dict[tuple[str
         tally.share += chain.share
         tally.questions += key not in seen
         seen.add(key)
+        tally.direction = _direction(chain, telling, int(query.subject), answer)
         if chain.facts:
             age = int(query.time) - max(telling.row(fact)[3] for fact in chain.facts)
             group = int(np.searchsorted(AGES, age / telling.dataset.calendar.ticks_per_unit))
@@ -175,6 +180,14 @@ def _tally(said: Attribution, query: Queries, answer: int, found: dict[tuple[str
         if chain.share > tally.best:
             tally.best = chain.share
             tally.example = story([(telling.clause(fact), telling.moment(fact)) for fact in chain.facts] or [("", "")])
+
+
+def _direction(chain: Chain, telling: Telling, asked: int, answer: int) -> int | None:
+    """How a single fact between the two is read from the asked entity's past; None of any other chain."""
+    if len(chain.facts) != 1 or asked == answer:
+        return None
+    subject, relation, object, _ = telling.row(chain.facts[0])
+    return {(asked, answer): forward(relation), (answer, asked): reciprocal(relation)}.get((subject, object))
 
 
 def _first(said: Attribution, query: Queries, best: int, right: bool, found: dict[tuple[str, str], _Tally]) -> None:

@@ -1,7 +1,7 @@
 """`xerte rules`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,7 +9,11 @@ from xerte.cli.completion import DataName, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.types import Split
 
+if TYPE_CHECKING:
+    from xerte.api.rules import Rules
+
 _LEAST = 0.005
+_EXAMPLES = 3
 
 
 def rules(
@@ -18,13 +22,14 @@ def rules(
     model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.VALID,
     questions: Annotated[int, typer.Option(min=1, help="How many questions to ask.")] = 200,
-    svg: Annotated[Path | None, typer.Option(help="Also write the shares as a picture of bars.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also write shares and weights over age as a picture.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Says what a model goes by for a relation in general: chains of facts as rules, by age, with examples.
 
     \b
+    xerte rules icews14 "Make a visit" --model icews14-best --svg rules.svg
     xerte rules icews14 "Make a visit" --model icews14-paper
     xerte rules world condemns --questions 50 --json
     """
@@ -61,5 +66,17 @@ def rules(
     ]
     print_table(f"Share by the age of the latest fact, in {found.unit}s", columns, rows, left=3)
     print_text("right: of the questions whose first answer rests mostly on the rule, how many it answers right")
-    for rule in shown[:3]:
+    _print_weights(found)
+    for rule in shown[:_EXAMPLES]:
         print_text(f"Example of “{rule.sentence}”: {rule.example}")
+
+
+def _print_weights(found: "Rules") -> None:
+    """What one fact weighs as it ages, where the model knows that by heart."""
+    weighed = [rule for rule in found.rules if rule.weights]
+    if not weighed:
+        return
+    columns = ("rule", *(str(age) for age in found.weighed))
+    rows = [(rule.sentence, *(f"{weight:.3g}" for weight in rule.weights)) for rule in weighed]
+    print_table(f"What a single fact weighs, by its age in {found.unit}s", columns, rows, left=1)
+    print_text(f"1 is a fact of {found.relation} itself, one {found.unit} old; weights of one candidate's facts add up")

@@ -12,7 +12,7 @@ from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.index import TemporalIndex
 from xerte.parts.evidence import Kept, Trail
 from xerte.parts.factor import Factor, activity
-from xerte.parts.partners import Partners, find_partners
+from xerte.parts.partners import Partners, age_basis, find_partners
 from xerte.parts.prior import Prior, count
 from xerte.parts.settings import PartsSettings
 from xerte.parts.walk import Reach, Step, Walk, heaviest
@@ -41,6 +41,7 @@ class SumOfParts(Learner):
 
     name: ClassVar[str] = "best"
     by_time: ClassVar[bool] = True
+    weighed: ClassVar[str] = "past"
 
     def __init__(self, settings: PartsSettings, frame: Frame, seed: int) -> None:
         super().__init__()
@@ -64,6 +65,11 @@ class SumOfParts(Learner):
     def scale(self) -> Float[Tensor, "K"]:
         """τ_k in units, the last infinite; [K]."""
         return self.exponent.new_tensor([*self.settings.scales, torch.inf])
+
+    @torch.no_grad()
+    def weigh_facts(self, asked: int, age: Float[Tensor, "A"]) -> Float[Tensor, "D A"]:
+        """w(r, r', Δ) of a fact of the pair's past; see `Weighing`."""
+        return self.past.tables().by_pair[asked] @ age_basis(age.to(self.exponent.dtype), self.scale()).T
 
     @torch.no_grad()
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
