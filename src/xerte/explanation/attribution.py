@@ -11,7 +11,6 @@ from xerte.explanation.sentences import story
 from xerte.explanation.telling import Telling
 from xerte.explanation.witness import Chain, Witness
 from xerte.forecaster import Part, Scores
-from xerte.segment import segment_sum
 
 MOST_FACTS = 100
 """How many facts of a part without an inference graph are named: a prior counts every fact of its relation a little."""
@@ -19,18 +18,13 @@ MOST_FACTS = 100
 
 def fact_shares(scores: Scores, row: int, answer: int) -> dict[int, float]:
     """The share of a candidate's sum of parts that came through each fact, heaviest first."""
-    named, total = [], float(scores.sum[row, answer])
+    weights, total = dict[int, float](), float(scores.sum[row, answer])
     for part in scores.parts:
         if part.evidence is not None and total > 0 and float(part.weight[row, answer]) > 0:
             found, most = part.evidence(row, answer), None if part.growth else MOST_FACTS
-            named.append((found.fact[:most], found.weight[:most].double()))
-    if not named:
-        return {}
-    fact, weight = (torch.cat(column) for column in zip(*named, strict=True))
-    fact, place = torch.unique(fact, return_inverse=True)
-    share = segment_sum(weight, place, len(fact)) / total
-    order = torch.argsort(share, descending=True, stable=True)
-    return dict(zip(fact[order].tolist(), share[order].tolist(), strict=True))
+            for fact, weight in zip(found.fact[:most].tolist(), found.weight[:most].tolist(), strict=True):
+                weights[fact] = weights.get(fact, 0.0) + weight
+    return {fact: weight / total for fact, weight in sorted(weights.items(), key=lambda one: (-one[1], one[0]))}
 
 
 class Attribution:
@@ -104,13 +98,15 @@ class Attribution:
     @cached_property
     def evidence(self) -> tuple[Fact, ...]:
         """Those facts in words, heaviest first."""
+        self.telling.rows(self.facts)
         return tuple(self.telling.fact(fact, share) for fact, share in self.facts.items())
 
-    def chains(self, most: int | None) -> Iterator[tuple[str, Chain]]:
+    def chains(self, most: int | None, alone: int | None = None) -> Iterator[tuple[str, Chain]]:
         """(part, chain), part by part; of a part without graph or chains every fact is a chain of its own.
 
         Args:
             most: how many to look for in a graph, or of a part's own.
+            alone: how many of the facts that are chains of their own; None for all.
         """
         for part in self._scores.parts:
             share = self._share(part)
@@ -124,13 +120,14 @@ class Attribution:
                     yield part.name, Chain(facts[::-1], weight / self._total)
             elif part.evidence is not None:
                 found = part.evidence(self._row, self._answer)
-                for fact, weight in zip(found.fact.tolist(), found.weight.tolist(), strict=True):
+                for fact, weight in zip(found.fact[:alone].tolist(), found.weight[:alone].tolist(), strict=True):
                     yield part.name, Chain((fact,), weight / self._total)
 
     def paths(self, most: int | None) -> tuple[tuple[Path, ...], float]:
         """The best paths, and the share of all others. A path's facts have the shares they have as evidence."""
-        chains = sorted(self.chains(most), key=lambda one: -one[1].share)[:most]
+        chains = sorted(self.chains(most, most), key=lambda one: -one[1].share)[:most]
         telling, paths = self.telling, []
+        telling.rows(fact for _, chain in chains for fact in chain.facts)
         for part, chain in chains:
             ordered = telling.in_order(chain.facts)
             facts = tuple(telling.fact(fact, self.facts.get(fact, chain.share)) for fact in ordered)

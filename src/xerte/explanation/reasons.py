@@ -5,21 +5,19 @@ The shares of all reasons, and of what is left, sum to 1: they may lead an expla
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from xerte.explanation.attribution import STAYED
 from xerte.explanation.named import Reason
 from xerte.explanation.sentences import ended, sentence, when
-from xerte.explanation.telling import Telling
+from xerte.explanation.telling import Row, Telling
 from xerte.explanation.witness import Chain
 
 MOST_PATHS = 100
 """How many paths of a graph are bundled; what the others bring is told as a number."""
 
 _MIRRORED = ", and the other way round"
-Row = tuple[int, int, int, int]
-"""(subject, relation, object, time)."""
-
 Pattern = tuple[int, int, int, bool] | int
 """(subject, relation, object, whether it is mirrored), or of facts between others their relation alone."""
 
@@ -46,13 +44,13 @@ def bundle(chains: Iterable[tuple[str, Chain]], telling: Telling, known: int) ->
         known: the question's entity; facts of others about the candidate are told together.
     """
     found = [(part, chain) for part, chain in chains if chain.share > 0]
-    rows = {fact: telling.row(fact) for _, chain in found for fact in chain.facts}
+    rows = telling.rows(fact for _, chain in found for fact in chain.facts)
     happened = set(rows.values())
+    pattern = cache(lambda fact, known: _pattern(rows[fact], happened, known))
     bundles: dict[tuple[str, tuple[Pattern, ...]], list[Chain]] = {}
     for part, chain in found:
-        alone = len(chain.facts) == 1
-        patterns = tuple(_pattern(rows[fact], happened, known if alone else None) for fact in chain.facts)
-        bundles.setdefault((part, patterns), []).append(chain)
+        alone = known if len(chain.facts) == 1 else None
+        bundles.setdefault((part, tuple(pattern(fact, alone) for fact in chain.facts)), []).append(chain)
     reasons = [_told(part, patterns, mine, telling) for (part, patterns), mine in bundles.items()]
     return sorted(reasons, key=lambda one: -one.reason.share)
 

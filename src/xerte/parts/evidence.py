@@ -1,12 +1,13 @@
 """The facts behind a candidate's weight, part by part; each part's facts add up to its weight."""
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -29,9 +30,10 @@ _KEPT = 16
 
 
 @torch.no_grad()
-def past_facts(model: "SumOfParts", history: TemporalIndex, queries: Queries, row: int, candidate: int) -> Evidence:
+def past_facts(model: "SumOfParts", history: TemporalIndex, read: "Read", candidate: int) -> Evidence:
     """Every fact between subject and candidate that was read, and what it weighs."""
-    return _heaviest(history, *_first_facts(model, history, queries[row : row + 1], model.past.tables(), candidate))
+    here = torch.nonzero(read.object == candidate)[:, 0]
+    return _heaviest(history, read.position.index_select(0, here), read.weigh(model.past.tables(), here))
 
 
 @torch.no_grad()
@@ -109,7 +111,12 @@ class Walked:
 
     @torch.no_grad()
     def __init__(
-        self, model: "SumOfParts", history: TemporalIndex, query: Queries, steps: list[Step] | None = None
+        self,
+        model: "SumOfParts",
+        history: TemporalIndex,
+        query: Queries,
+        read: "Read",
+        steps: list[Step] | None = None,
     ) -> None:
         walk, scale = model.walk, model.scale()
         assert walk is not None
@@ -118,21 +125,19 @@ class Walked:
             _, steps = walk(history, query, partners, scale, model.ticks_per_unit)
         self.steps = steps
         self.gates: list[float] = walk.gates().index_select(0, query.relation)[0].tolist()
-        self.first_position, weight = _first_facts(model, history, query, walk.first_tables())
+        self.first_position, self.first_object = read.position, read.object
+        weight = read.weigh(walk.first_tables())
         self.first_chance = weight / (weight.sum() + (PACE * walk.leak[0]).exp())
-        first = history.edges(self.first_position)
-        self.first_object = first.object
-        chance = self.first_chance.numpy(force=True)
-        ends = first.object.numpy(force=True)
-        self._columns = [(ends, first.fact.numpy(force=True), np.zeros_like(ends), chance, chance)]
+        chance, ends = self.first_chance.numpy(force=True), read.object.numpy(force=True)
+        self._columns = [(ends, _facts(history, read.position), np.zeros_like(ends), chance, chance)]
         for step in self.steps:
             heaviest = np.zeros(history.num_entities)  # of the walks that end at an entity so far
             np.maximum.at(heaviest, self._columns[-1][0], self._columns[-1][4])
             source, mass = (column.index_select(0, step.edge_node) for column in (step.node_entity, step.node_mass))
-            fact = history.edges(step.edge_position).fact
             chance = (step.edge_mass / mass).numpy(force=True)
-            ids = [column.numpy(force=True) for column in (step.edge_object, fact, source)]
-            self._columns.append((ids[0], ids[1], ids[2], chance, chance * heaviest[ids[2]]))
+            ends, starts = step.edge_object.numpy(force=True), source.numpy(force=True)
+            fact = _facts(history, step.edge_position)
+            self._columns.append((ends, fact, starts, chance, chance * heaviest[starts]))
         self._arrivals: dict[tuple[int, int], Arrivals] = {}
 
     def arrivals(self, level: int, entity: int) -> "Arrivals":
@@ -162,28 +167,53 @@ class Arrivals(NamedTuple):
     best: list[float]
 
 
-def _first_facts(
-    model: "SumOfParts", history: TemporalIndex, query: Queries, tables: Tables, partner: int | None = None
-) -> tuple[Tensor, Tensor]:
-    """Positions of the subject's facts (with this partner alone) that were read, and what each weighs."""
-    start, stop = history.prior(query.subject, query.known_before)
-    _, position = expand(torch.maximum(start, stop - model.settings.last), stop)
-    relation, object, time = history.read(position)
-    if partner is not None:
-        here = object == partner
-        position, relation, time = position[here], relation[here], time[here]
-    scale = model.scale()
-    basis = age_basis(query.time - time, scale, model.ticks_per_unit)
-    return position, tables.weigh(query.relation.expand_as(relation), relation, basis)
+class Read(NamedTuple):
+    """The facts of a question's subject that were read.
+
+    Attributes:
+        asked: the question's direction.
+        position: in the history, earliest first.
+        relation, object: of each.
+        basis: of its age, see `age_basis`.
+    """
+
+    asked: Tensor
+    position: Tensor
+    relation: Tensor
+    object: Tensor
+    basis: Tensor
+
+    @staticmethod
+    def of(model: "SumOfParts", history: TemporalIndex, query: Queries) -> "Read":
+        """The `last` ones before the question."""
+        start, stop = history.prior(query.subject, query.known_before)
+        _, position = expand(torch.maximum(start, stop - model.settings.last), stop)
+        relation, object, time = history.read(position)
+        scale = model.scale()
+        basis = age_basis(query.time - time, scale, model.ticks_per_unit)
+        return Read(query.relation, position, relation, object, basis)
+
+    def weigh(self, tables: Tables, rows: Tensor | None = None) -> Tensor:
+        """What each of them (or of these rows) weighs."""
+        relation, basis = self.relation, self.basis
+        if rows is not None:
+            relation, basis = relation.index_select(0, rows), basis.index_select(0, rows)
+        return tables.weigh(self.asked.expand_as(relation), relation, basis)
+
+
+def _facts(history: TemporalIndex, position: Tensor) -> npt.NDArray[np.int64]:
+    """The numbers of the facts at these positions."""
+    return history.take(("fact",), position)[0].numpy(force=True).astype(np.int64)  # type: ignore[no-any-return]
 
 
 def _heaviest(history: TemporalIndex, position: Tensor, weight: Tensor) -> Evidence:
     """Each fact once, heaviest first; those without weight left out."""
-    position, weight = position[weight > 0], weight[weight > 0]
-    fact, place = torch.unique(history.edges(position).fact, return_inverse=True)
-    total = segment_sum(weight.double(), place, len(fact))
-    order = torch.argsort(total, descending=True, stable=True)
-    return Evidence(fact[order], total[order])
+    told = weight > 0
+    fact, place = np.unique(_facts(history, position[told]), return_inverse=True)
+    # NumPy starts a small operation several times sooner than torch does.
+    total = np.bincount(place, weight[told].double().numpy(force=True), len(fact))
+    order = np.argsort(-total, kind="stable")
+    return Evidence(*(torch.from_numpy(column[order]).to(position.device) for column in (fact, total)))
 
 
 class Kept(NamedTuple):
@@ -208,10 +238,11 @@ class Trail:
         self, model: "SumOfParts", history: TemporalIndex, queries: Queries, kept: "Kept | None" = None
     ) -> None:
         self._model, self._history, self._queries, self._kept = model, history, queries, kept
-        self._walked: tuple[int, Walked] | None = None
-        self.past = lru_cache(_KEPT)(partial(past_facts, model, history, queries))
-        self.prior = lru_cache(_KEPT)(self._prior)
-        self.walk = lru_cache(_KEPT)(self._walk)
+        self.past, self.prior, self.walk = (lru_cache(_KEPT)(part) for part in (self._past, self._prior, self._walk))
+        self._read, self._walks = (lru_cache(1)(made) for made in (self._read_of, self._walks_of))
+
+    def _past(self, row: int, candidate: int) -> Evidence:
+        return past_facts(self._model, self._history, self._read(row), candidate)
 
     def _prior(self, row: int, candidate: int) -> Evidence:
         counts = self._kept and self._kept.counts
@@ -224,8 +255,9 @@ class Trail:
         """See `walk_chains`."""
         return walk_chains(self._walks(row), candidate)
 
-    def _walks(self, row: int) -> Walked:
-        if self._walked is None or self._walked[0] != row:
-            query = self._queries[row : row + 1]
-            self._walked = row, Walked(self._model, self._history, query, self._kept and self._kept.steps)
-        return self._walked[1]
+    def _read_of(self, row: int) -> Read:
+        return Read.of(self._model, self._history, self._queries[row : row + 1])
+
+    def _walks_of(self, row: int) -> Walked:
+        query, steps = self._queries[row : row + 1], self._kept and self._kept.steps
+        return Walked(self._model, self._history, query, self._read(row), steps)

@@ -64,7 +64,9 @@ class Weighing(nn.Module):
         if torch.is_grad_enabled() or self.training:
             self._kept = None
             return self._tables()
-        weights = tuple((weight.data_ptr(), weight._version) for weight in self.parameters())
+        weights = tuple(
+            (weight.data_ptr(), weight._version) for weight in self._parameters.values() if weight is not None
+        )
         made_of = weights, precision.now(self.row.device)
         if self._kept is None or self._kept[0] != made_of:
             self._kept = made_of, self._tables()
