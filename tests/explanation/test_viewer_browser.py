@@ -303,6 +303,27 @@ def test_reasons_sum_to_all_tell_their_part_and_light_up_their_chain(opened: Any
     assert len(dark) == 2
 
 
+def test_what_brings_next_to_nothing_is_one_number_and_not_a_list(opened: Any) -> None:
+    made = graph(8, entities=9999)
+    shares = [0.6, 0.39, *[0.0005] * 20]
+    reasons = tuple(Told(Reason(share, f"Reason {row}.", "walk", 1, ()), ()) for row, share in enumerate(shares))
+    answer = Candidate(made.nodes[1].entity, made, reasons=reasons, rank=1, score=0.5)
+    one = opened(document(QUESTION, [answer], About("best")))
+    assert [text.split()[0] for text in one.page.locator(".reason").all_inner_texts()] == ["60.0", "39.0"]
+    assert one.page.locator(".rest").inner_text().split() == ["1.0", "%", "came", "by", "other", "ways"]
+
+
+@pytest.mark.parametrize("size", [SCREEN, PHONE])
+def test_long_names_to_compare_with_stay_within_the_panel(opened: Any, size: tuple[int, int]) -> None:
+    made = graph(8, entities=9999)
+    long = "Cabinet / Council of Ministers / Advisors (United States) and their many deputies and assistants"
+    both = [Candidate(made.nodes[1].entity, made, rank=1, score=0.5), Candidate(long, made, rank=2, score=0.4)]
+    one = opened(document(QUESTION, both, About("best")), size)
+    panel = one.page.locator("aside section").evaluate_all(BOXES)[0]
+    chosen = one.page.get_by_label("Compare with").evaluate_all(BOXES)[0]
+    assert panel[1] <= chosen[1] <= chosen[3] <= panel[3]
+
+
 def test_who_was_not_reached_is_said_and_candidates_can_be_compared(opened: Any) -> None:
     one = opened(chain_document())
     rows = [" ".join(text.split()) for text in one.page.locator(".candidate").all_inner_texts()]

@@ -25,6 +25,7 @@ interface Actions {
 }
 
 const MOST_REASONS = 40;
+const LEAST = 0.001; // what brings less is no reason to read, and is told as one number
 const HINT = "Point at a reason, a node or a line; walk the nodes with the arrow keys.";
 let made = 0;
 
@@ -94,7 +95,9 @@ function reasons(story: Story, chosen: number, pinned: Spot, act: Actions): HTML
   if (!candidate) return [element("h2", {}, ["No answer"])];
   const name = story.name(candidate.entity);
   const several = candidate.parts.length > 1;
-  const rows = candidate.reasons.slice(0, MOST_REASONS).map(({ share, sentence, part }, id) => {
+  const small = candidate.reasons.findIndex(({ share }, place) => place > 0 && share < LEAST); // heaviest come first
+  const told = candidate.reasons.slice(0, small < 0 ? MOST_REASONS : Math.min(small, MOST_REASONS));
+  const rows = told.map(({ share, sentence, part }, id) => {
     const spot: Spot = { kind: "reason", id };
     const look = (): void => {
       act.hover(spot);
@@ -118,7 +121,7 @@ function reasons(story: Story, chosen: number, pinned: Spot, act: Actions): HTML
     const on = { pointerenter: look, pointerleave: leave, focus: look, blur: leave, click: pin };
     return element("li", {}, [element("button", set, inside, on)]);
   });
-  const left = candidate.reasons.slice(MOST_REASONS).reduce((sum, { share }) => sum + share, candidate.rest);
+  const left = candidate.reasons.slice(told.length).reduce((sum, { share }) => sum + share, candidate.rest);
   const rest = element("li", { class: "rest" }, [
     element("span", { class: "share" }, [percent(left)]),
     element("span", {}, ["came by other ways"]),
