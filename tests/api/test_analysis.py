@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drawn import ASKED, small_dataset, untrained
-from xerte.api.analysis import POOL, smallest_change
+from xerte.api.analysis import POOL, Change, smallest_change
 from xerte.api.explain import Explanation
 from xerte.api.model import Model
 from xerte.baselines.recurrence import Recurrence
@@ -88,6 +88,10 @@ def test_when_it_turned_and_by_which_fact(why: Explanation) -> None:
     ]
     assert past.turned == "2024-01-09"
     assert past.by == ("On 2024-01-08, Ann visited Ben.",)
+    assert (past.decided, past.instead) == ("On 2024-01-08, Ann visited Ben.", "Cid")  # which was asked
+    assert past.sentence.endswith(
+        "One fact turned it: On 2024-01-08, Ann visited Ben. Without it, Cid would have been first."
+    )
     assert why.timeline(1).turned is None
     assert "all along" in why.timeline(1).sentence
     assert "not first" in why.of("Cid").timeline(1).sentence
@@ -105,6 +109,35 @@ def test_other_samples_tell_how_steady_it_is(why: Explanation) -> None:
     assert 0 <= steady.same_rank <= 3
     for reason, least, most in steady.shares:
         assert 0 <= least <= reason.share <= most <= 1
+
+
+def test_a_set_is_called_the_smallest_only_of_the_facts_it_was_looked_for_among() -> None:
+    facts = ("Ann visited Ben.", "Ann met Ben.")
+    assert Change(facts, "Cid", True, 20).sentence.startswith("The smallest change: without 2 facts")
+    among = Change(facts, "Cid", True, 20, among=POOL).sentence
+    assert among.startswith("The smallest change among the 12 heaviest facts: without 2 facts")
+    assert Change(facts[:1], "Cid", True, 3, among=POOL).sentence.startswith("The smallest change: without 1 fact,")
+
+
+def test_more_than_three_facts_are_found_in_few_questions_and_none_is_needless() -> None:
+    """Ann visited Ben on 40 days and Cid on 30: Ben stays first until 10 visits are hidden."""
+    rows = [(0, 0, 2, day) for day in range(40)] + [(0, 0, 1, day) for day in range(30)]
+    facts = Facts.of(sorted([*rows, (0, 0, 2, 41), (0, 0, 2, 42)], key=lambda row: row[3]))
+    calendar = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+    data = Dataset("many", facts, (70, 1, 1), Vocabulary.of(NAMES), Relations.of(["visits"]), calendar)
+    told = Model(Recurrence((0.0, 0.0), 1), data).forecast("Ann", "visits", "2024-02-10").explain()
+    assert told.answer == "Ben"
+    change = told.smallest_change()
+    assert 10 <= len(change.facts) <= 11  # at ten it is a tie, which the prior decides
+    assert not change.least
+    assert change.asked <= 400
+
+
+def test_a_report_sets_the_answer_beside_whom_one_asks_for(why: Explanation, tmp_path: Path) -> None:
+    pytest.importorskip("quickjs")
+    text = why.report(tmp_path / "why.md", why_not="Dan")[0].read_text("utf-8")
+    assert "## Why not Dan?" in text
+    assert "## Why not Cid?" not in text
 
 
 def test_a_report_says_it_all_in_three_forms(why: Explanation, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 import { scaleSqrt } from "d3-scale";
 import type { Drawn } from "./bundle";
 import { moments, type Node, type Story } from "./document";
-import { shortened, type Measure } from "./text";
+import { shortNames, type Measure } from "./text";
 
 export interface Box {
   readonly x: number;
@@ -120,7 +120,9 @@ export function layOut(
 ): Layout {
   const times = nodes.map((node) => node.time);
   const steps = Math.max(1, columns(times, 1).at(-1)?.x ?? 0);
-  const named = ({ entity, label }: Node): string => shortened(label ?? story.name(entity), usual.letters);
+  const full = ({ entity, label }: Node): string => label ?? story.name(entity);
+  const short = shortNames(nodes.map(full), usual.letters);
+  const named = (node: Node): string => short.get(full(node)) ?? full(node);
   const widest = Math.max(...nodes.slice(1).map((node) => measure(named(node), usual.name, true)), 0);
   const beside = widest + asked + MARGINS;
   const column = Math.min(ROOMIER * usual.column, Math.max(usual.narrow, (room.width - beside) / steps));

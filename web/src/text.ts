@@ -63,6 +63,25 @@ export function shortened(text: string, most: number): string {
     : text;
 }
 
+/** Every name in at most so many letters; of those that would look alike, what they begin with alike is left out. */
+export function shortNames(names: Iterable<string>, most: number): ReadonlyMap<string, string> {
+  const groups = new Map<string, string[]>();
+  for (const name of new Set(names)) {
+    const short = shortened(name, most);
+    groups.set(short, [...(groups.get(short) ?? []), name]);
+  }
+  const told = [...groups].flatMap(([short, alike]) =>
+    alike.map((name) => [name, alike.length === 1 ? short : fromWhereTheyDiffer(name, alike, most)] as const),
+  );
+  return new Map(told);
+}
+
+function fromWhereTheyDiffer(name: string, alike: readonly string[], most: number): string {
+  let same = 0;
+  while (alike.every((one) => one[same] === name[same])) same++;
+  return shortened(`…${name.slice(name.lastIndexOf(" ", same) + 1)}`, most);
+}
+
 /** Lines of about `wide` letters; what does not fit into `most` lines ends in an ellipsis. */
 export function wrapped(text: string, wide: number, most: number): string[] {
   const lines: string[] = [];

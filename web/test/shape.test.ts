@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { unpack } from "../src/document";
 import { figure } from "../src/scene";
 import { markup, shape } from "../src/shape";
-import { byTable, readable, shortened, wrapped } from "../src/text";
+import { byTable, readable, shortened, shortNames, wrapped } from "../src/text";
 import { LIGHT, mixed } from "../src/theme";
 import { SMALL } from "./made";
 
@@ -29,6 +29,16 @@ test("text is measured by the table, shortened and wrapped", () => {
   expect(shortened("Cabinet of Ministers", 9)).toBe("Cabinet…");
   expect(wrapped("Express intent to meet or negotiate", 17, 3)).toEqual(["Express intent to", "meet or negotiate"]);
   expect(wrapped("one two three four", 5, 2)).toEqual(["one", "two…"]);
+});
+
+test("names that would look alike once shortened are told apart", () => {
+  const names = ["Wales under-17 team", "Wales under-21 team", "Mali", "Cabinet of Ministers"];
+  expect([...shortNames(names, 11)]).toEqual([
+    ["Wales under-17 team", "…under-17…"],
+    ["Wales under-21 team", "…under-21…"],
+    ["Mali", "Mali"],
+    ["Cabinet of Ministers", "Cabinet of…"],
+  ]);
 });
 
 test("names are shown as people write them", () => {

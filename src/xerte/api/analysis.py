@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 POOL = 12
 """Sets of up to three facts are looked for among this many of the heaviest: all that can be asked within seconds."""
 EXACT = 3
-MOST_ASKED = 300
-"""So many forecasts are made to look for a change."""
+MOST_ASKED = 400
+"""So many forecasts are made to look for a change: all sets of the heaviest, and a hundred beyond."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,14 @@ class Change:
         first: who is first then.
         least: whether no smaller set of the heaviest facts does it, which was tried.
         asked: how many forecasts that took.
+        among: how many of the heaviest facts sets were made of; 0 where those are all that speak for it.
     """
 
     facts: tuple[str, ...]
     first: str | None
     least: bool
     asked: int
+    among: int = 0
 
     @property
     def sentence(self) -> str:
@@ -49,7 +51,8 @@ class Change:
             return f"No set of the facts that speak for it changes the answer ({self.asked} forecasts were made)."
         what = " ".join(self.facts)
         count = "1 fact" if len(self.facts) == 1 else f"{len(self.facts)} facts"
-        kind = "The smallest change" if self.least else "A small change (fewer facts may do)"
+        limited = f" among the {self.among} heaviest facts" if self.among and len(self.facts) > 1 else ""
+        kind = f"The smallest change{limited}" if self.least else "A small change (fewer facts may do)"
         return f"{kind}: without {count}, {self.first or 'nobody'} is first. {what}"
 
 
@@ -114,11 +117,15 @@ class Timeline:
         turned: since when the answer has been first without a break: what had happened before this date was enough.
             None where it is not first, or always was.
         by: what happened just before, that speaks for it, in words.
+        decided: the one of these without which it would not have turned, which was asked; None where there is none.
+        instead: who would have stayed first.
     """
 
     moments: tuple[Moment, ...]
     turned: str | None
     by: tuple[str, ...]
+    decided: str | None = None
+    instead: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -129,6 +136,8 @@ class Timeline:
         if self.turned is None:
             return f"It has been first all along, from {first.known_before} on."
         what = f" What had just happened: {' '.join(self.by)}" if self.by else ""
+        if self.decided:
+            what = f" One fact turned it: {self.decided} Without it, {self.instead or 'nobody'} would have been first."
         return f"It has been first since what happened before {self.turned} is known.{what}"
 
 
@@ -179,23 +188,17 @@ def smallest_change(why: "Explanation", instead: str | None = None) -> Change:
             return first != why.answer, first
         return _before(scores, goal, case.answer), first
 
-    pool, budget = list(share)[:POOL], MOST_ASKED - len(share)
+    pool, among = list(share)[:POOL], POOL if len(share) > POOL else 0
     for size in range(1, EXACT + 1):
         for facts in sorted(combinations(pool, size), key=lambda facts: -sum(share[fact] for fact in facts)):
-            if asked >= max(1, budget):
-                break
             found, first = flips(facts)
             if found:
-                return Change(_told(case, facts), first and name(first), True, asked)
-    hidden: list[int] = []
-    for fact in share:
-        hidden.append(fact)
-        if len(hidden) <= EXACT or asked >= MOST_ASKED:
-            continue
-        if flips(hidden)[0]:
-            break
-    else:
-        return Change((), None, False, asked)
+                return Change(_told(case, facts), first and name(first), True, asked, among)
+    size = EXACT + 1
+    while not flips(hidden := list(share)[:size])[0]:
+        if size >= len(share):
+            return Change((), None, False, asked)
+        size *= 2
     for fact in list(reversed(hidden)):
         rest = [one for one in hidden if one != fact]
         if asked < MOST_ASKED and flips(rest)[0]:
@@ -230,6 +233,13 @@ def timeline(why: "Explanation", steps: int = 14) -> Timeline:
     window = range(int(known[turn - 1]), int(known[turn]))
     row = case.telling.row
     recent = [fact for fact in case.attribution.facts if row(fact)[3] in window][:EXACT]
+    then = Queries.at(query.subject, query.relation, query.time, known[turn : turn + 1])
+    for fact in recent:
+        without = case.without([fact], then)
+        if case.again(without).attribution.rank != 1:
+            rival = case.best(without)
+            decided, instead = case.telling.sentence(fact), rival and case.telling.teller.name(rival)
+            return Timeline(moments, moments[turn].known_before, _told(case, recent), decided, instead)
     return Timeline(moments, moments[turn].known_before, _told(case, recent))
 
 

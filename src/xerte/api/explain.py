@@ -172,11 +172,17 @@ class Explanation:
 
         return steadiness(self, seeds)
 
-    def report(self, path: str | File, command: str = "") -> "list[File]":
-        """Writes all of this to a file, by its ending Markdown, a page or PDF; returns what was written."""
+    def report(self, path: str | File, command: str = "", why_not: str | None = None) -> "list[File]":
+        """Writes all of this to a file, by its ending Markdown, a page or PDF; returns what was written.
+
+        Args:
+            path: ends in .md, .html or .pdf.
+            command: what to type to have it again.
+            why_not: whom the answer is set beside; the best of the others unless named.
+        """
         from xerte.api.why_report import write_report
 
-        return write_report(self, File(path), command)
+        return write_report(self, File(path), command, why_not)
 
     @cached_property
     def picture(self) -> dict[str, Any]:

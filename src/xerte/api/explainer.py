@@ -117,11 +117,11 @@ class Case:
             return float(score[self.answer])
         return float(score[self.answer] / score[self.scores.reached[0]].sum())
 
-    def without(self, facts: Iterable[int]) -> Scores:
-        """The forecast over a history that lacks these facts."""
+    def without(self, facts: Iterable[int], query: Queries | None = None) -> Scores:
+        """The forecast (or that of another question) over a history that lacks these facts."""
         rows = self.telling.dataset.facts[np.array(sorted(facts), np.int64)]
         explainer = self.explainer
-        return ask(explainer.forecaster, explainer.history.with_facts(hidden=rows), explainer.query)
+        return ask(explainer.forecaster, explainer.history.with_facts(hidden=rows), query or explainer.query)
 
     def best(self, scores: Scores | None = None, row: int = 0) -> str | None:
         """Who is first; of equals the first by id."""

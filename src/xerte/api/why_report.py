@@ -15,23 +15,26 @@ if TYPE_CHECKING:
     from xerte.api.explain import Explanation
 
 MOST = 12
+_WORTH_TELLING = 0.001
+"""Of a candidate's score: what brings less separates nobody."""
 ENDINGS = (".md", ".html", ".pdf")
 
 
-def write_report(why: "Explanation", path: Path, command: str = "") -> list[Path]:
+def write_report(why: "Explanation", path: Path, command: str = "", other: str | None = None) -> list[Path]:
     """Writes the report, with its figure beside it where it is Markdown; returns the files.
 
     Args:
         why: what is reported.
         path: its ending says what is written.
         command: what to type to have it again.
+        other: whom it is set beside; the best of the others unless named.
 
     Raises:
         InputError: it has another ending, or what writes it is not installed.
     """
     if path.suffix not in ENDINGS:
         raise InputError(f"{path} does not say what to write: end it in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
-    blocks = list(_blocks(why, command, pixels=path.suffix == ".pdf"))
+    blocks = list(_blocks(why, command, other, pixels=path.suffix == ".pdf"))
     if path.suffix == ".html":
         write_text(path, to_page(blocks))
         return [path]
@@ -46,7 +49,7 @@ def write_report(why: "Explanation", path: Path, command: str = "") -> list[Path
     return [path, picture] if figures else [path]
 
 
-def _blocks(why: "Explanation", command: str, pixels: bool) -> Iterator[Block]:
+def _blocks(why: "Explanation", command: str, other: str | None, pixels: bool) -> Iterator[Block]:
     asked = why.question
     yield Heading(why.verdict, 1)
     yield f"Asked: {asked.subject} – {asked.relation} – {asked.object}, {asked.time}."
@@ -71,18 +74,18 @@ def _blocks(why: "Explanation", command: str, pixels: bool) -> Iterator[Block]:
     svg = why.to_svg()
     caption = "Time runs to the right; arrows go from who acted to whom; width is the share of the score."
     yield Figure(svg, caption, why.to_png() if pixels else b"")
-    yield from _next(why)
+    yield from _next(why, other)
     yield from _sources(why)
     yield from _made(why, command)
 
 
-def _next(why: "Explanation") -> Iterator[Block]:
+def _next(why: "Explanation", other: str | None) -> Iterator[Block]:
     """What analysts ask next."""
     if why.score is None or not why.reasons:
         return
-    others = [answer.entity for answer in why.answers if answer.reached and answer.entity != why.answer]
-    if others:
-        versus = contrast(why, others[0])
+    others = (answer.entity for answer in why.answers if answer.reached and answer.entity != why.answer)
+    if other := other or next(others, None):
+        versus = contrast(why, other)
         yield Heading(f"Why not {versus.other}?")
         yield versus.sentence
         sides = (
@@ -92,7 +95,8 @@ def _next(why: "Explanation") -> Iterator[Block]:
         rows = [
             (f"+{(score or 0) * reason.share:.3g}", who, reason.sentence)
             for who, score, reasons in sides
-            for reason in reasons[:4]
+            for place, reason in enumerate(reasons[:4])
+            if place == 0 or reason.share >= _WORTH_TELLING
         ]
         yield Table(("Worth", "For", "Because"), tuple(rows))
     if why.rank == 1:

@@ -95,7 +95,7 @@ def explain(
     if graphml is not None:
         why.to_graphml(graphml, dismissed)
     if report is not None:
-        why.report(report, shlex.join(["xerte", *sys.argv[1:]]))
+        why.report(report, shlex.join(["xerte", *sys.argv[1:]]), why_not)
     if as_json:
         asked = _asked_next(why, why_not, more)
         print_json(why.to_body(dismissed, forecast, asked).having(**source_of(chosen, choice)))

@@ -238,8 +238,9 @@ class Trail:
         self, model: "SumOfParts", history: TemporalIndex, queries: Queries, kept: "Kept | None" = None
     ) -> None:
         self._model, self._history, self._queries, self._kept = model, history, queries, kept
-        self.past, self.prior, self.walk = (lru_cache(_KEPT)(part) for part in (self._past, self._prior, self._walk))
-        self._read, self._walks = (lru_cache(1)(made) for made in (self._read_of, self._walks_of))
+        self.past, self.prior = lru_cache(_KEPT)(self._past), lru_cache(_KEPT)(self._prior)
+        self.walk = lru_cache(_KEPT)(self._walk)
+        self._read, self._walks = lru_cache(1)(self._read_of), lru_cache(1)(self._walks_of)
 
     def _past(self, row: int, candidate: int) -> Evidence:
         return past_facts(self._model, self._history, self._read(row), candidate)

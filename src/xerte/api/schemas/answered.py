@@ -184,6 +184,8 @@ class ChangeNeeded(Body):
     """Whether no smaller set of the heaviest facts does it."""
     asked: int
     """How many forecasts that took."""
+    among: int = 0
+    """How many of the heaviest facts sets were made of; 0 where those are all that speak for it."""
     sentence: str
 
 
@@ -220,6 +222,10 @@ class Timeline(Body):
     """Since what happened before this date is known, the answer is first without a break."""
     by: list[str]
     """What had just happened, in words."""
+    decided: str | None = None
+    """The one of these without which it would not have turned."""
+    instead: str | None = None
+    """Who would have stayed first."""
     sentence: str
 
 
