@@ -236,3 +236,25 @@ def test_only_where_order_counts_a_walk_can_prefer_what_came_before(order: bool)
         model.walk.common_later.sub_(1)
     walk = model.forecast(TemporalIndex.build(facts, 5, 1), ask([(0, 0, 7)])).parts[1].weight[0]
     assert walk.argsort(descending=True)[:3].tolist() == ([2, 4, 3] if order else [4, 3, 2])
+
+
+@torch.no_grad()
+def test_facts_behind_a_forecast_are_those_of_a_history_that_never_held_what_is_hidden(
+    model: SumOfParts, facts: Facts, history: TemporalIndex
+) -> None:
+    """Of histories as what-if asks them: every fact is named by its own number, and weighs the same."""
+    hidden = np.arange(0, len(facts), 7)
+    kept = np.setdiff1d(np.arange(len(facts)), hidden)
+    number = torch.from_numpy(kept)
+    scores = model.forecast(history.with_facts(hidden=facts[hidden]), ask(QUESTIONS))
+    other = model.forecast(TemporalIndex.build(facts[kept], NUM_ENTITIES, NUM_RELATIONS), ask(QUESTIONS))
+    named = 0
+    for mine, built in zip(scores.parts, other.parts, strict=True):
+        assert mine.evidence
+        assert built.evidence
+        for row, candidate in np.ndindex(len(QUESTIONS), NUM_ENTITIES):
+            found, expected = mine.evidence(row, candidate), built.evidence(row, candidate)
+            weights = dict(zip(number[expected.fact].tolist(), expected.weight.tolist(), strict=True))
+            assert dict(zip(found.fact.tolist(), found.weight.tolist(), strict=True)) == pytest.approx(weights)
+            named += len(weights)
+    assert named
