@@ -182,7 +182,7 @@ class WeighsFacts(Protocol):
 
     weighed: ClassVar[str]
 
-    def weigh_facts(self, asked: int, age: Float[Tensor, "A"]) -> Float[Tensor, "D A"]:
+    def weigh_facts(self, asked: int, age: Int[Tensor, "A"]) -> Float[Tensor, "D A"]:
         """w(r, r', Δ) for questions of the direction r: of every direction r', at every age Δ in units."""
         ...
 

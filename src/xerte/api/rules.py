@@ -145,7 +145,7 @@ def _weights(model: Model, asked: int) -> tuple[tuple[int, ...], dict[tuple[str,
     times, ticks = model.dataset.facts.time, model.dataset.calendar.ticks_per_unit
     reach = (int(times.max()) - int(times.min())) / ticks
     ages = tuple(age for age in WEIGHED if age <= max(1, reach))
-    weight = model.forecaster.weigh_facts(asked, torch.tensor(ages, dtype=torch.float32, device=model.device)).double()
+    weight = model.forecaster.weigh_facts(asked, torch.tensor(ages, device=model.device)).double()
     rows = enumerate((weight / weight[asked, 0]).tolist())
     return ages, {(model.forecaster.weighed, direction): tuple(row) for direction, row in rows}
 

@@ -67,9 +67,9 @@ class SumOfParts(Learner):
         return self.exponent.new_tensor([*self.settings.scales, torch.inf])
 
     @torch.no_grad()
-    def weigh_facts(self, asked: int, age: Float[Tensor, "A"]) -> Float[Tensor, "D A"]:
+    def weigh_facts(self, asked: int, age: Int[Tensor, "A"]) -> Float[Tensor, "D A"]:
         """w(r, r', Δ) of a fact of the pair's past; see `Weighing`."""
-        return self.past.tables().by_pair[asked] @ age_basis(age.to(self.exponent.dtype), self.scale()).T
+        return self.past.tables().by_pair[asked] @ age_basis(age, self.scale(), 1).T
 
     @torch.no_grad()
     def forecast(self, history: TemporalIndex, queries: Queries) -> Scores:
