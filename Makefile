@@ -73,13 +73,15 @@ site: $(VENV)/ready ## build the documentation site into build/site, offline
 notebooks: $(VENV)/ready ## run the notebooks and keep what they print
 	$(BIN)/python -m reports notebooks
 
-faithfulness: $(VENV)/ready ## are explanations true? about two hours on two cores; writes results/faithfulness
-	for one in icews14 yago; do for model in best paper; do \
-	  $(BIN)/xerte faithfulness $$one --model $$one-$$model --questions 300 --force --trace results/faithfulness/$$one-$$model.json || exit 1; \
-	done; done
-	for preset in best world; do \
-	  $(BIN)/xerte train world --preset $$preset --out runs/world-$$preset && \
-	  $(BIN)/xerte faithfulness world --model runs/world-$$preset --questions 300 --force --trace results/faithfulness/world-$$preset.json || exit 1; \
+FAITHFUL ?= icews14-best icews14-paper yago-best yago-paper world-best world-paper
+FAITHFUL_QUESTIONS ?= 300
+faithfulness: $(VENV)/ready ## are explanations true? an hour on two quiet cores; writes results/faithfulness; FAITHFUL names some
+	for one in $(FAITHFUL); do data=$${one%-*}; model=$$one; \
+	  if [ $$data = world ]; then \
+	    preset=$$([ $$one = world-paper ] && echo world || echo best); model=runs/$$one; \
+	    [ -e $$model/state.json ] || $(BIN)/xerte train world --preset $$preset --out $$model || exit 1; \
+	  fi; \
+	  $(BIN)/xerte faithfulness $$data --model $$model --questions $(FAITHFUL_QUESTIONS) --force --trace results/faithfulness/$$one.json || exit 1; \
 	done
 
 load: $(VENV)/ready ## a server under load beside the evaluation, half an hour; needs wrk and the dataset icews14

@@ -152,15 +152,16 @@ def fidelity(root: Path) -> list[Block]:
 
 def cause_goals(root: Path) -> list[Block]:
     """Recall of known causes over all held-out questions for the object, against the goals."""
-    columns, rows = ("model", "causes", "questions", "recall@5", "goal", ""), []
+    columns, rows = ("model", "causes", "questions", "recall@5", "at most", "goal", ""), []
     for trace in _traces(root):
         for name, group in (trace.details["causes"] or {}).items():
             if name in ("1 hop", "2 hops", "3 hops"):
                 interval, goal = group["recall_interval"][-1], GOALS.get(name)
                 met = "" if goal is None else "met" if interval["low"] >= goal else "not met"
                 recall = f"{group['recall'][-1]:.1f} ({_ends(interval, '.1f')})"
-                rows.append((_who(trace)[1], name, group["questions"], recall, goal or "", met))
-    return [Table(columns, rows, "lrlrl")]
+                most = f"{group['at_most']:.1f}" if "at_most" in group else ""  # records before 0.2 do not know
+                rows.append((_who(trace)[1], name, group["questions"], recall, most, goal or "", met))
+    return [Table(columns, rows, "lrrlrrl")]
 
 
 def _ends(interval: dict[str, float], form: str) -> str:

@@ -69,6 +69,13 @@ def test_recall_by_hand(coroner: Coroner) -> None:
     assert (nothing.recall, nothing.blamed, nothing.decoy_above) == ((0, 0, 0), Blamed.OTHER, False)
 
 
+def test_a_cause_that_leads_nowhere_cannot_say_whom(coroner: Coroner) -> None:
+    """The attack on B says that B appeals, not to whom; A condemned for what C was told is a way of two."""
+    appeal, condemned, retaliation = (coroner.judge(event, False, []) for event in (2, 4, 5))
+    assert (appeal.on_the_way, condemned.on_the_way, retaliation.on_the_way) == (0, 1, 1)
+    assert Recall.of([appeal, condemned]).at_most == 50
+
+
 def test_groups_by_hand(coroner: Coroner) -> None:
     judged = [
         replace(coroner.judge(4, False, [3, 1]), named_fall=(0.5,), unnamed_fall=(0.1,)),

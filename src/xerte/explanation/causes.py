@@ -40,6 +40,7 @@ class Found:
         decoy_above: whether a decoy stands before every cause in the evidence.
         named, unnamed: its causes, by whether they are among the first facts of evidence, as many as the last of `KS`.
         named_fall, unnamed_fall: by how much the answer's score fell with each of these hidden.
+        on_the_way: share of its causes that lie on a way of causes from its subject to its object: no other says whom.
     """
 
     event: int
@@ -51,6 +52,7 @@ class Found:
     unnamed: tuple[int, ...]
     named_fall: tuple[float, ...] = ()
     unnamed_fall: tuple[float, ...] = ()
+    on_the_way: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Recall:
         named_fall, unnamed_fall: mean fall of the answer's score when a cause is hidden that the evidence names, and
             when it is one that the evidence does not; None where there is none. A model that did not use a cause does
             not miss it.
+        at_most: percent of the causes that lie on a way to the answer: so much can be named of a model's reasons.
     """
 
     questions: int
@@ -78,6 +81,7 @@ class Recall:
     blamed: dict[str, float]
     named_fall: float | None
     unnamed_fall: float | None
+    at_most: float
 
     @staticmethod
     def of(found: Sequence[Found]) -> "Recall":
@@ -94,6 +98,7 @@ class Recall:
             blamed=blamed,
             named_fall=_mean([fall for one in found for fall in one.named_fall]),
             unnamed_fall=_mean([fall for one in found for fall in one.unnamed_fall]),
+            at_most=100 * float(np.mean([one.on_the_way for one in found])),
         )
 
 
@@ -127,7 +132,23 @@ class Coroner:
             decoy_above=any(self._is_decoy(fact, causes) for fact in evidence[:first]),
             named=tuple(cause for cause in causes if cause in evidence[: KS[-1]]),
             unnamed=tuple(cause for cause in causes if cause not in evidence[: KS[-1]]),
+            on_the_way=len(self._on_the_way(event, causes)) / len(causes),
         )
+
+    def _on_the_way(self, event: int, causes: Sequence[int]) -> set[int]:
+        """The causes on a way from the event's subject to its object that is made of causes alone, none twice."""
+        goal, found = int(self._facts.object[event]), set[int]()
+        ways: list[tuple[int, tuple[int, ...]]] = [(int(self._facts.subject[event]), ())]
+        while ways:
+            here, way = ways.pop()
+            if way and here == goal:
+                found.update(way)
+                continue
+            for cause in causes:
+                ends = int(self._facts.subject[cause]), int(self._facts.object[cause])
+                if cause not in way and here in ends:
+                    ways.append((ends[1] if here == ends[0] else ends[0], (*way, cause)))
+        return found
 
     def blamed(self, event: int, fact: int) -> Blamed:
         """What a fact is to a caused event."""
