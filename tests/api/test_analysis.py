@@ -52,6 +52,10 @@ def test_what_would_put_another_one_first(why: Explanation) -> None:
     assert versus.change is not None
     assert len(versus.change.facts) == 2
     assert versus.sentence.startswith("Ben is ahead of Cid by 2.")
+    third = why.why_not("Dan").change
+    assert third is None or not third.facts  # nothing that is hidden brings Dan up: nobody visited him
+    passed = Change(("Ann visited Ben.",), "Cid", True, 3, ahead="Dan").sentence
+    assert "without 1 fact, Dan stands before it, and Cid is first." in passed
     unreached = why.why_not("Ann")
     assert (unreached.other_score, unreached.change) == (None, None)
     assert unreached.sentence == "Ann was not reached: nothing the model read leads to it."
@@ -131,6 +135,8 @@ def test_more_than_three_facts_are_found_in_few_questions_and_none_is_needless()
     assert 10 <= len(change.facts) <= 11  # at ten it is a tie, which the prior decides
     assert not change.least
     assert change.asked <= 400
+    assert len(change.told) == 1  # not a list of ten visits
+    assert f"Ann visited Ben, {len(change.facts)} times, last on " in change.sentence
 
 
 def test_a_report_sets_the_answer_beside_whom_one_asks_for(why: Explanation, tmp_path: Path) -> None:

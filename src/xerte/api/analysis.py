@@ -12,7 +12,9 @@ import torch
 from xerte.errors import InputError
 from xerte.explanation.faithfulness import Seeded
 from xerte.explanation.named import Reason
+from xerte.explanation.reasons import bundle
 from xerte.explanation.verdict import percent
+from xerte.explanation.witness import Chain
 from xerte.forecaster import Queries, Scores, ask
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class Change:
         least: whether no smaller set of the heaviest facts does it, which was tried.
         asked: how many forecasts that took.
         among: how many of the heaviest facts sets were made of; 0 where those are all that speak for it.
+        told: the facts in few sentences, repeats together.
+        ahead: who stands before the answer then, where that was asked for and it is not first either.
     """
 
     facts: tuple[str, ...]
@@ -43,17 +47,20 @@ class Change:
     least: bool
     asked: int
     among: int = 0
+    told: tuple[str, ...] = ()
+    ahead: str | None = None
 
     @property
     def sentence(self) -> str:
         """The change in words."""
         if not self.facts:
             return f"No set of the facts that speak for it changes the answer ({self.asked} forecasts were made)."
-        what = " ".join(self.facts)
+        what = " ".join(self.told or self.facts)
+        ahead = f"{self.ahead} stands before it, and " if self.ahead else ""
         count = "1 fact" if len(self.facts) == 1 else f"{len(self.facts)} facts"
         limited = f" among the {self.among} heaviest facts" if self.among and len(self.facts) > 1 else ""
         kind = f"The smallest change{limited}" if self.least else "A small change (fewer facts may do)"
-        return f"{kind}: without {count}, {self.first or 'nobody'} is first. {what}"
+        return f"{kind}: without {count}, {ahead}{self.first or 'nobody'} is first. {what}"
 
 
 @dataclass(frozen=True)
@@ -188,12 +195,18 @@ def smallest_change(why: "Explanation", instead: str | None = None) -> Change:
             return first != why.answer, first
         return _before(scores, goal, case.answer), first
 
+    def change(facts: Sequence[int], first: str | None, least: bool, among: int = 0) -> Change:
+        ahead = None if instead is None or first == instead else name(instead)
+        bundles = bundle((("", Chain((fact,), share[fact])) for fact in facts), case.telling, case.known)
+        told = tuple(one.reason.sentence for one in bundles)
+        return Change(_told(case, facts), first and name(first), least, asked, among, told, ahead)
+
     pool, among = list(share)[:POOL], POOL if len(share) > POOL else 0
     for size in range(1, EXACT + 1):
         for facts in sorted(combinations(pool, size), key=lambda facts: -sum(share[fact] for fact in facts)):
             found, first = flips(facts)
             if found:
-                return Change(_told(case, facts), first and name(first), True, asked, among)
+                return change(facts, first, True, among)
     size = EXACT + 1
     while not flips(hidden := list(share)[:size])[0]:
         if size >= len(share):
@@ -204,7 +217,7 @@ def smallest_change(why: "Explanation", instead: str | None = None) -> Change:
         if asked < MOST_ASKED and flips(rest)[0]:
             hidden = rest
     first = flips(hidden)[1]
-    return Change(_told(case, hidden), first and name(first), False, asked)
+    return change(hidden, first, False)
 
 
 def contrast(why: "Explanation", other: str) -> Contrast:

@@ -26,7 +26,6 @@ _FACTS = 10
 _SOURCES = 3
 _DISMISSED = 20
 _TITLES = {
-    "contrast": "Why not the other?",
     "change": "What would change the answer?",
     "timeline": "Since when?",
     "steadiness": "How steady?",
@@ -167,7 +166,8 @@ def _asked_next(why: "Explanation", why_not: str | None, more: bool) -> dict[str
 def _print_next(why: "Explanation", why_not: str | None, more: bool) -> None:
     for title, found in _asked_next(why, why_not, more).items():
         if found is not None:
-            print_text(f"{_TITLES[title]} {found.sentence}")
+            asked = f"Why not {found.other}?" if title == "contrast" else _TITLES[title]
+            print_text(f"{asked} {found.sentence}")
         if title == "contrast" and found.change is not None:
             print_text(f"  {found.change.sentence}")
 

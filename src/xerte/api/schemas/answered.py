@@ -186,6 +186,10 @@ class ChangeNeeded(Body):
     """How many forecasts that took."""
     among: int = 0
     """How many of the heaviest facts sets were made of; 0 where those are all that speak for it."""
+    told: tuple[str, ...] = ()
+    """The facts in few sentences, repeats together."""
+    ahead: str | None = None
+    """Who stands before the answer then, where that was asked for and it is not first either."""
     sentence: str
 
 
