@@ -362,6 +362,18 @@ def test_print_shows_the_picture_whole(opened: Any) -> None:
     one.page.emulate_media(media="screen")
 
 
+@pytest.mark.parametrize("count", [5, 50])
+def test_on_paper_letters_are_as_large_as_on_a_screen_whatever_its_shape(opened: Any, count: int) -> None:
+    """A tall window has a tall picture, which a page would show small: it is laid out for the page."""
+    one = opened(drawn(count), (794, 1123))
+    one.page.emulate_media(media="print")
+    one.page.wait_for_timeout(100)
+    assert one.page.locator(".stage .label").evaluate_all(LETTERS) >= 9 - 1e-6
+    one.page.emulate_media(media="screen")
+    one.page.wait_for_timeout(100)
+    assert one.page.locator(".stage .label").evaluate_all(LETTERS) >= 9 - 1e-6
+
+
 def test_printed_pages_hold_every_reason(opened: Any) -> None:
     """Pages are counted when printing begins: what grows later would fall off the last one."""
     before = re.findall(rb"/Count (\d+)", (one := opened(drawn(50))).page.pdf(format="A4"))

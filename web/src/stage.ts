@@ -15,6 +15,8 @@ import type { Moment } from "./view";
 
 /** What the buttons at the top take of the stage. */
 const BUTTONS = 34;
+/** What a page of A4 has room for, in pixels: as wide as it is printed, as high as the style has it. */
+const PAPER: Room = { width: 700, height: 450 };
 const SVG = "http://www.w3.org/2000/svg";
 
 export interface Stage {
@@ -89,7 +91,9 @@ export function makeStage(act: Actions, measure: Measure, wheel: boolean): Stage
     ]),
   ]);
 
+  const paper = matchMedia("print");
   function room(): Room {
+    if (paper.matches) return PAPER;
     const { width, height } = root.getBoundingClientRect();
     return width > 0 && height > BUTTONS ? { width, height: height - BUTTONS } : { width: 1000, height: 625 };
   }
@@ -176,17 +180,17 @@ export function makeStage(act: Actions, measure: Measure, wheel: boolean): Stage
   });
   canvas.call(zoomer).on("dblclick.zoom", null);
 
-  // On paper the picture is as wide as the page and whole, however it is zoomed on the screen.
+  // On paper the picture is laid out for the page, as wide as it and whole, however it is zoomed on the screen.
   const toPrint = (): void => {
+    act.resized();
     const box = bounds(scene);
     svg.setAttribute("viewBox", [box.x, box.y, box.width, box.height].join(" "));
     world.removeAttribute("transform");
   };
   const printed = (): void => {
     svg.removeAttribute("viewBox");
-    fit();
+    act.resized();
   };
-  const paper = matchMedia("print");
   const turned = (): void => {
     (paper.matches ? toPrint : printed)();
   };

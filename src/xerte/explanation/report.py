@@ -78,7 +78,7 @@ body {{ font: 16px/1.5 Arimo, Arial, Helvetica, sans-serif; max-width: 46em; mar
 h1 {{ font-size: 1.4em; line-height: 1.3 }} h2 {{ font-size: 1.1em; margin-top: 1.8em }}
 table {{ border-collapse: collapse; width: 100% }}
 td, th {{ text-align: left; vertical-align: top; padding: 4px 10px 4px 0; border-bottom: 1px solid #dfe4e9 }}
-th {{ overflow-wrap: normal }} td:first-child {{ font-variant-numeric: tabular-nums; white-space: nowrap }}
+th, td {{ overflow-wrap: break-word }} td:first-child {{ font-variant-numeric: tabular-nums; white-space: nowrap }}
 figure {{ margin: 1em 0 }} figure svg {{ max-width: 100%; height: auto }}
 figcaption {{ color: #566270; font-size: .9em }}
 @media print {{ body {{ margin: 0; max-width: none }} figure, tr {{ break-inside: avoid }} }}
