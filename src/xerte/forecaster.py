@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -170,21 +170,6 @@ class Scores:
     def graph(self) -> "InferenceGraph | None":
         """The inference graphs as an explanation reads them; made when first asked for."""
         return None if self.growth is None else self.growth.graph
-
-
-@runtime_checkable
-class WeighsFacts(Protocol):
-    """A forecaster that knows by heart what one fact weighs for a question, whoever is involved.
-
-    Attributes:
-        weighed: the part of the sum whose facts these are.
-    """
-
-    weighed: ClassVar[str]
-
-    def weigh_facts(self, asked: int, age: Int[Tensor, "A"]) -> Float[Tensor, "D A"]:
-        """w(r, r', Δ) for questions of the direction r: of every direction r', at every age Δ in units."""
-        ...
 
 
 def ask(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -16,8 +16,8 @@ from xerte.explanation.attribution import Attribution
 from xerte.explanation.sentences import default_teller, story
 from xerte.explanation.telling import Telling
 from xerte.explanation.witness import Chain
-from xerte.forecaster import Queries, WeighsFacts, ask
-from xerte.types import ProgressCallback, Split
+from xerte.forecaster import Queries, ask
+from xerte.types import Float, Int, ProgressCallback, Split
 
 QUESTIONS = 200
 MOST_PATHS = 20
@@ -27,6 +27,21 @@ GROUPS = (*(f"≤ {age}" for age in AGES), f"> {AGES[-1]}")
 WEIGHED = (1, 2, 3, 5, 7, 14, 30, 60, 90, 180, 365)
 """Ages for which it is told what a fact weighs, as far as the history reaches."""
 _BETWEEN = "ZWVU"
+
+
+@runtime_checkable
+class WeighsFacts(Protocol):
+    """A forecaster that knows by heart what one fact weighs for a question, whoever is involved.
+
+    Attributes:
+        weighed: the part of the sum whose facts these are.
+    """
+
+    weighed: ClassVar[str]
+
+    def weigh_facts(self, asked: int, age: Int[torch.Tensor, "A"]) -> Float[torch.Tensor, "D A"]:
+        """w(r, r', Δ) for questions of the direction r: of every direction r', at every age Δ in units."""
+        ...
 
 
 @dataclass(frozen=True)

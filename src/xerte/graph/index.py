@@ -236,10 +236,6 @@ class TemporalIndex:
         """The times of the edges at these positions; int32."""
         return self._take("time", position)
 
-    def numbers(self, position: Tensor) -> Tensor:
-        """The numbers of the facts at these positions; int64."""
-        return self._take("fact", position).long()
-
     def edges(self, position: Tensor) -> Edges:
         """The edges at these positions; int64 columns."""
         return Edges(*(self._take(name, position).long() for name in ("relation", "object", "time", "fact")))

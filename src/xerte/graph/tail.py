@@ -258,10 +258,6 @@ class TailIndex(TemporalIndex):
         """The times of the edges at these positions; int32."""
         return tensor(self.take(("time",), values(position))[0])
 
-    def numbers(self, position: Tensor) -> Tensor:
-        """The numbers of the facts at these positions; int64."""
-        return tensor(self.take(("fact",), values(position))[0]).long()
-
     def edges(self, position: Tensor) -> Edges:
         """The edges at these positions; int64 columns."""
         found = self.take(("relation", "object", "time", "fact"), values(position))

@@ -203,7 +203,7 @@ class Read(NamedTuple):
 
 def _facts(history: TemporalIndex, position: Tensor) -> npt.NDArray[np.int64]:
     """The numbers of the facts at these positions."""
-    return history.numbers(position).numpy(force=True)
+    return history.edges(position).fact.numpy(force=True)
 
 
 def _heaviest(history: TemporalIndex, position: Tensor, weight: Tensor) -> Evidence:
