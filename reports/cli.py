@@ -52,6 +52,16 @@ def docs(
 
 
 @app.command()
+def examples(root: Root = ROOT) -> None:
+    """Asks a server of the embedded world the questions whose answers the description of the API shows."""
+    from reports.http_examples import answers
+
+    file = root / "src/xerte/app/examples.json"
+    write_json(file, answers())
+    print_text(str(file.relative_to(root)))
+
+
+@app.command()
 def lock() -> None:
     """Writes lock.txt and the page of licences from what is installed here."""
     import tomllib

@@ -36,6 +36,19 @@ def test_a_supposed_fact_is_written_in_three_ways(client: TestClient, fact: Any)
     assert body["changes"][0]["place"] == 1
 
 
+def test_a_set_that_holds_the_answer_so_often_is_asked_for_by_its_coverage(client: TestClient, served: Served) -> None:
+    small, large = (post(client, "forecast", QUESTION | {"coverage": share}) for share in (0.5, 0.9))
+    expected = served.model(None).forecast("Wenoravrin", "condemns", "2022-10-20", coverage=0.9)
+    assert [one["entity"] for one in large["answers"]] == [one.entity for one in expected.answers]
+    assert expected.coverage is not None
+    assert large["coverage"]["mean_size"] == pytest.approx(expected.coverage.mean_size)
+    assert large["coverage"]["coverage"] == 0.9
+    assert len(small["answers"]) < len(large["answers"])
+    for wrong in (0, 1, "much"):
+        said = client.post("/api/v1/forecast", json=QUESTION | {"coverage": wrong})
+        assert (said.status_code, said.json()["code"]) == (422, "bad_request")
+
+
 def test_the_subject_may_be_asked_for(client: TestClient) -> None:
     body = post(client, "forecast", QUESTION | {"subject": "?", "object": "Druerugard"})
     assert body["query"]["subject"] == "?"

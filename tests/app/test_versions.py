@@ -58,6 +58,36 @@ def test_an_answer_can_be_asked_again_after_appends_corrections_and_compaction(m
         assert asked(client)["versions"]["dataset"].startswith(answers[0]["versions"]["dataset"] + "+")
 
 
+def test_comparisons_likelihoods_and_scans_can_be_asked_again_too(mine: Path) -> None:
+    likely = {"subject": "Ann", "relation": "visits", "object": "?", "within": "3d"}
+    compared = QUESTION | {"models": ["recurrence"]}
+
+    def asked(client: TestClient, then: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+        of = [one["versions"] for one in then or []]
+        more = [{"versions": one} for one in of] or [{}, {}]
+        said = [
+            client.post("/api/v1/compare", json=compared | more[0]),
+            client.post("/api/v1/ask", json=likely | more[1]),
+            client.get("/api/v1/scan", params={"top": 3} | ({"version": of[2]["dataset"]} if of else {})),
+        ]
+        assert [one.status_code for one in said] == [200] * 3, [one.text for one in said]
+        return [one.json() for one in said]
+
+    event = {"subject": "Ann", "relation": "visits", "object": "Cid", "time": "2024-01-22"}
+    first: list[dict[str, Any]] = []
+    with local(Served(Service("cpu"), "mine", "recurrence"), ServerSettings(write=True, timeout_s=120)) as client:
+        first = asked(client)
+        assert client.post("/api/v1/events", json=[event]).json()["stored"] == 1
+        second = asked(client)
+        assert all(one != other for one, other in zip(first, second, strict=True))
+        assert client.post("/api/v1/events", json=[event | {"object": "Ben"}]).json()["stored"] == 1
+        assert asked(client, first) == first
+        assert asked(client, second) == second
+    with local(Served(Service("cpu"), "mine", "recurrence"), ServerSettings(timeout_s=120)) as client:
+        assert asked(client, first) == first
+        assert asked(client, second) == second
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

@@ -104,10 +104,21 @@ class Served:
         return self.service.versions(model, dataset)
 
     @contextmanager
-    def rates(self) -> Iterator[Model]:
-        """A model that answers from rates, for one question at a time: they are fitted once, at the first one."""
+    def rates(self, version: str | None = None) -> Iterator[Model]:
+        """A model that answers from rates, for one question at a time: they are fitted once, at the first one.
+
+        Args:
+            version: of the dataset that an earlier answer was made from; now unless given.
+        """
         with self._one_at_a_time:
-            yield self._rates
+            yield self._rates if version is None else self._rates_at(version)
+
+    def _rates_at(self, version: str) -> Model:
+        now = self._rates
+        now.refresh()
+        if self.service.version_of(now.dataset) == version:
+            return now
+        return self.at(self.versions(now).model_copy(update={"dataset": version}), None)
 
     @cached_property
     def _rates(self) -> Model:

@@ -21,6 +21,7 @@ from xerte.app.access import Scope
 from xerte.app.alerts import AlertStore, alerts_file
 from xerte.app.batching import Batcher
 from xerte.app.errors import add_error_handlers
+from xerte.app.examples import add_examples
 from xerte.app.guard import Guard
 from xerte.app.metrics import Metrics
 from xerte.app.page import add_page
@@ -74,6 +75,7 @@ def create_app(
     app.state.ready, app.state.stopping = False, False
     add_routes(app)
     _add_health(app, metrics)
+    add_examples(app)
     add_page(app, page)
     add_error_handlers(app)
     app.add_middleware(Guard, settings=settings, metrics=metrics)

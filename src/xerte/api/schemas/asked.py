@@ -117,6 +117,8 @@ class AskRequest(Request):
     """Only facts before it are read."""
     top: Annotated[int, Field(ge=1, le=1000)] = 10
     """How many answers to give."""
+    versions: Versions | None = None
+    """Those of an earlier answer: what was read then is read again. Over HTTP only."""
 
 
 class CompareRequest(Request):
@@ -129,6 +131,8 @@ class CompareRequest(Request):
     top: Annotated[int, Field(ge=1, le=10_000)] = 5
     models: Annotated[list[str], Field(min_length=1, max_length=8)]
     """Their names."""
+    versions: dict[str, Versions] | None = None
+    """Those of an earlier answer, by model: what was read then is read again. Over HTTP only."""
 
 
 class EventIn(FactIn):

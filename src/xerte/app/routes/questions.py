@@ -76,11 +76,13 @@ async def explain(
 @router.post("/compare", response_model=schemas.Comparison, dependencies=TAKES_JSON, summary="What others say")
 async def compare(asked: schemas.CompareRequest, request: Request, there: There, queue: Queue) -> Response:
     """Asks several models the same question."""
-    models = [await queue.copy(await _model(there, name)) for name in asked.models]
+    then = asked.versions or {}
+    models = [await queue.copy(await _model(there, name, then.get(name))) for name in asked.models]
     words = asked.subject, asked.relation, asked.time
 
     def work() -> schemas.Comparison:
-        found = compare_models(there.dataset, *words, models, object=asked.object, top=asked.top)
+        data = models[0].dataset if then else there.dataset
+        found = compare_models(data, *words, models, object=asked.object, top=asked.top)
         versions = {name: there.versions(model) for name, model in zip(asked.models, models, strict=True)}
         return found.to_body().model_copy(update={"versions": versions})
 
@@ -92,8 +94,8 @@ async def ask(asked: schemas.AskRequest, request: Request, there: There) -> Resp
     """Answers from calibrated rates of past events."""
 
     def work() -> schemas.Reply:
-        words = asked.model_dump(exclude={"subject", "relation", "object"})
-        with there.rates() as model:
+        words = asked.model_dump(exclude={"subject", "relation", "object", "versions"})
+        with there.rates(None if asked.versions is None else asked.versions.dataset) as model:
             reply = model.ask(asked.subject, asked.relation, asked.object, **words)
             return schemas.Reply.model_validate(reply.to_json()).having(versions=there.rated(model))
 
@@ -107,11 +109,12 @@ async def scan(
     within: Annotated[str, Query(max_length=100, description="Within so long: 1, 7d, 2w.")] = "1",
     as_of: Annotated[str | None, Query(max_length=100, description="Only facts before it are read.")] = None,
     top: Annotated[int, Query(ge=1, le=1000, description="How many of each kind.")] = 20,
+    version: Annotated[str | None, Query(max_length=100, description="Of the data of an earlier answer.")] = None,
 ) -> Response:
     """The likeliest next events, and those farthest above their usual rate."""
 
     def work() -> schemas.Scan:
-        with there.rates() as model:
+        with there.rates(version) as model:
             found = model.scan(within, as_of, top)
             return schemas.Scan.model_validate(found.to_json()).having(versions=there.rated(model))
 
