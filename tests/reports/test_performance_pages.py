@@ -81,9 +81,9 @@ def test_goals_are_held_against_their_own_machines(tmp_path: Path) -> None:
     assert goals.table(tmp_path) is None
     mine.write(folder / "two-cores.json")
     lines = str(goals.table(tmp_path)).splitlines()
-    assert lines[2] == "| H200 | training step | ≤ 6 ms | – | – | – | – |"
-    assert lines[4] == "| 2 cores | training step | ≤ 450 ms | 500 ms | no | 500 ms – 500 ms | 0 of 1 |"
-    quick = replace(mine, timings=(replace(step, seconds=0.4),), machine=replace(MACHINE, when="2025-01-01"))
+    assert lines[4] == "| H200 | training step | ≤ 4 ms | – | – | – | – |"
+    assert lines[7] == "| 2 cores | training step | ≤ 180 ms | 500 ms | no | 500 ms – 500 ms | 0 of 1 |"
+    quick = replace(mine, timings=(replace(step, seconds=0.17),), machine=replace(MACHINE, when="2025-01-01"))
     quick.write(folder / "earlier-two-cores.json")
     lines = str(goals.table(tmp_path)).splitlines()
-    assert lines[4] == "| 2 cores | training step | ≤ 450 ms | 500 ms | no | 400 ms – 500 ms | 1 of 2 |"
+    assert lines[7] == "| 2 cores | training step | ≤ 180 ms | 500 ms | no | 170 ms – 500 ms | 1 of 2 |"
