@@ -87,6 +87,11 @@ def test_frames(frame: Any) -> None:
         read_events(frame(COLUMNS))
 
 
+def test_what_is_no_table_is_said_without_the_databases_words() -> None:
+    with pytest.raises(InputError, match="of type list, cannot be read as a table: give a DataFrame"):
+        read_events([1, 2], **ASKED)
+
+
 def test_load_makes_a_dataset_of_a_frame_or_a_file(tmp_path: Path) -> None:
     frame = pd.DataFrame({**COLUMNS, "object": ["b", "c", "a"]}).set_index("time")
     dataset = xerte.load(frame, name="mine", keep=["relation"])

@@ -31,7 +31,8 @@ def merge(name: str, pairs: Pairs) -> tuple[Dataset, list[str]]:
         chains = aliases.resolve_chains(read_pairs(pairs, folder))
     absent = [alias for alias in chains if alias not in dataset.entities]
     if len(absent) == len(chains):
-        raise InputError(f"{name} has no entity {absent[0]!r}: search for a part of it" if absent else "no aliases")
+        same = "give two names: a name is no alias of itself"
+        raise InputError(f"{name} has no entity {absent[0]!r}: search for a part of it" if absent else same)
     return _changed(dataset, lambda one: aliases.merge(one, chains)), absent
 
 
@@ -63,6 +64,15 @@ def rename(name: str, new: str) -> Path:
     make_index(store.open_dataset(target))
     catalog.discard(name)
     return target
+
+
+def kept(name: str) -> Path:
+    """Where the dataset of that name is kept.
+
+    Raises:
+        InputError: none is.
+    """
+    return catalog.kept(name)
 
 
 def remove(name: str) -> Path:

@@ -121,6 +121,10 @@ def _problems(guess: Guess, faults: Sequence[str]) -> list[str]:
             f"times span {guess.days:,} days and tell minutes or seconds: --unit day asks about a day, leave it out to "
             "ask about a single moment"
         )
+    if guess.unread:
+        problems.append(f"{counted(guess.unread, 'time')} cannot be read (bad rows)")
+    if len(guess.columns) == 1:
+        problems.append("there is one column only: --delimiter says what stands between fields")
     names = [column.name for column in guess.columns]
     problems += [f"{name} is the name of several columns: use positions" for name in _twice(names) if name.strip()]
     unnamed = [place for place, name in enumerate(names, 1) if not name.strip()]
@@ -151,7 +155,8 @@ def _chosen(guess: Guess, faulty: bool, no_header: bool) -> list[tuple[str, str]
         chosen.append(("--time-format", "<a pattern>"))
     if guess.days >= LONG_DAYS:
         chosen.append(("--unit", "day"))
-    if faulty:
+    needed = [column for column in guess.columns if column.role in ("subject", "relation", "time")]
+    if faulty or guess.unread or any(column.filled < 100 for column in needed):
         chosen.append(("--bad-rows", "skip"))
     return chosen
 

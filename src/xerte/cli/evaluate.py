@@ -121,6 +121,7 @@ def evaluate(
     exactly = "" if precision is Precision.FLOAT32 else f", {precision.value} products"
     title = f"{chosen.name} on {chosen.dataset.name}, {split.value}{ahead}{exactly} ({body['seconds']:.1f} s)"
     print_table(title, ("filter", *COLUMNS), [(name, *_cells(metrics)) for name, metrics in body["metrics"].items()])
+    print_text("Read the time-aware row: of several right answers at one time, none counts against another.")
     interval = body["interval"]["time-aware"]["mrr"]
     print_text(
         f"time-aware MRR, {interval['level']:.0%} interval: {interval['low']:.2f} to {interval['high']:.2f}; "

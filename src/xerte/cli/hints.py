@@ -3,16 +3,21 @@
 from xerte.errors import LONGEST_MESSAGE, XerteError, one_line
 
 _HINTS = {
+    "ambiguous_time": "say it with --time-format {one} or --time-format {other}",
     "broken_download": "try again, it goes on from there, or take the files from a folder with --from",
     "damaged_dataset": "remove the folder and make it again with `xerte data get` or `xerte data import`",
     "dataset_not_here": "run `xerte data get {name}`",
     "file_exists": "choose another file, or overwrite it with --force",
     "future": "where it is meant, say so with --future",
     "name_taken": "choose another name, or replace it with --replace",
+    "needs_query": 'say what to read with `xerte data import … --sql "FROM table"`',
     "not_imported": "prepare it with `xerte data import`",
     "not_published": "take it under a name of your own with `xerte data import`",
+    "one_column": "if that is several, say what stands between them with --delimiter",
     "other_training": "train into another folder with --out, or first `xerte model remove {folder}`",
     "other_version": "remove the folder and make it again with `xerte data get` or `xerte data import`",
+    "several_blocks": "say which to read, like --table '{part}'",
+    "several_tables": "choose one with --table ({tables})",
     "unfinished_model": "the same `xerte train` again finishes it",
     "unknown_dataset": "see `xerte data list`",
     "unknown_name": "`xerte data search` finds names",

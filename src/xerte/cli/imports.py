@@ -119,6 +119,7 @@ def import_events(
     xerte data import folder/ --name mine     # train.txt, valid.txt, test.txt, entity2id.txt, relation2id.txt
     """
     from xerte.api.imports import import_events as take_in
+    from xerte.data.rejects import NO_OBJECT
 
     paths = files or []
     fractions = None if split is None else _fractions(split)
@@ -154,6 +155,10 @@ def import_events(
             pairs = {str(file) for file in (labels, entity_labels, aliases) if file is not None}
             if "bad_rows" not in options or error.file in pairs:
                 raise
+            if error.problem == NO_OBJECT:
+                where = f"{error.file}, line {error.line}, column {error.column}: nothing there"
+                hint = "--missing-object skip leaves such rows out, --missing-object =nobody keeps them"
+                raise InputError(f"{where}; {hint}") from None
             raise InputError(f"{error}; --bad-rows skip leaves bad rows out and lists them") from None
     body = taken.to_json()
     if as_json:
@@ -161,7 +166,8 @@ def import_events(
         return
     sizes = body["sizes"]
     print_text(body["time"])
-    print_text(f"{counted(body['rows_read'], 'row')} read, {counted(body['duplicates'], 'duplicate')} left out")
+    rows = body["rows_read"] + body["rows_without_object"] + body["rows_skipped"]
+    print_text(f"{counted(rows, 'row')} read, {counted(body['duplicates'], 'duplicate')} left out")
     if body["rows_without_object"]:
         print_text(f"{counted(body['rows_without_object'], 'row')} without an object skipped")
     if body["rows_skipped"]:

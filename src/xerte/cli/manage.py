@@ -120,6 +120,7 @@ def remove(
     """
     from xerte.api import manage
 
+    manage.kept(name)  # whoever is asked can say yes
     if not yes and not typer.confirm(f"Delete the dataset {name}?", err=True):
         raise InputError(f"{name} was not deleted")
     folder = manage.remove(name)

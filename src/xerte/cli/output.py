@@ -4,6 +4,8 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDEST = 10_000
+EVERY = 30.0
+"""Seconds between two lines about what is going on, where stderr is no terminal: a log, a pipe."""
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -75,16 +79,31 @@ def _console() -> "Console":
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
 
 
+def now_and_then() -> Callable[[Callable[[], str]], None]:
+    """Says on stderr what it is handed, but not before `EVERY` seconds have passed, and not more often."""
+    last = monotonic()
+
+    def tell(text: Callable[[], str]) -> None:
+        nonlocal last
+        if monotonic() - last >= EVERY:
+            last = monotonic()
+            typer.echo(one_line(text()), err=True)
+
+    return tell
+
+
 @contextmanager
-def progress(task: str, unit: str = "") -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr with rate and time left, as a function of (done, total); None where nobody watches.
+def progress(task: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr with rate and time left, as a function of (done, total); in a log a line now and then.
 
     Args:
         task: what is going on.
         unit: what is counted; "B" shows sizes of files.
     """
     if not sys.stderr.isatty():
-        yield None
+        tell = now_and_then()
+        scale, named = (1_000_000, "MB") if unit == "B" else (1, unit)
+        yield lambda done, total: tell(lambda: f"{task}: {done // scale:,} of {total // scale:,} {named}".rstrip())
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
@@ -107,9 +126,22 @@ def progress(task: str, unit: str = "") -> Iterator[Callable[[int, int], None] |
 
 @contextmanager
 def busy(task: str) -> Iterator[None]:
-    """A turning wheel on stderr while something of unknown length goes on; nothing where nobody watches."""
+    """A turning wheel on stderr while something of unknown length goes on; in a log a line now and then."""
     if not sys.stderr.isatty():
-        yield
+        over = Event()
+        started = monotonic()
+
+        def tell() -> None:
+            while not over.wait(EVERY):
+                typer.echo(one_line(f"{task}, {monotonic() - started:.0f} s"), err=True)
+
+        teller = Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
         return
     from rich.console import Console
 

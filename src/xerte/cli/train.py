@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from xerte.cli.completion import DataName
-from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
+from xerte.cli.output import AsJson, Force, now_and_then, print_json, print_table, print_text
 from xerte.data.words import counted
 from xerte.errors import InputError
 from xerte.files import refuse_to_overwrite
@@ -210,10 +210,11 @@ def _summary(trained: "Model") -> str:
 
 
 @contextmanager
-def training_bar() -> Iterator["Callable[[Progress], None] | None"]:
-    """A bar on stderr with loss, rate and time left; None where nobody watches."""
+def training_bar() -> Iterator["Callable[[Progress], None]"]:
+    """A bar on stderr with loss, rate and time left; a line now and then where it is no terminal."""
     if not sys.stderr.isatty():
-        yield None
+        tell = now_and_then()
+        yield lambda now: tell(lambda: f"training: step {now.step:,} of {now.steps:,}, {_now(now)}")
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -227,7 +228,10 @@ def training_bar() -> Iterator["Callable[[Progress], None] | None"]:
 
         def report(now: "Progress") -> None:
             done, total = now.epoch * now.steps + now.step, now.epochs * now.steps
-            text = f"epoch {now.epoch + 1}/{now.epochs}, loss {now.loss:.4f}, {now.queries_per_second:,.0f} queries/s"
-            bar.update(job, completed=done, total=total, now=text)
+            bar.update(job, completed=done, total=total, now=_now(now))
 
         yield report
+
+
+def _now(now: "Progress") -> str:
+    return f"epoch {now.epoch + 1}/{now.epochs}, loss {now.loss:.4f}, {now.queries_per_second:,.0f} queries/s"

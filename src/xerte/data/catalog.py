@@ -63,8 +63,8 @@ def add(dataset: Dataset, home: Path | None = None, *, replace: bool = False) ->
     return folder
 
 
-def discard(name: str, home: Path | None = None) -> Path:
-    """Deletes the dataset kept at home under this name; returns where it was.
+def kept(name: str, home: Path | None = None) -> Path:
+    """The folder of the dataset kept at home under this name.
 
     Raises:
         InputError: there is none.
@@ -75,6 +75,16 @@ def discard(name: str, home: Path | None = None) -> Path:
         close = difflib.get_close_matches(name.casefold(), known, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else f"here are {', '.join(known) or 'none'}"
         raise InputError(f"no dataset called {shown(name)} is kept here", hint=hint, code="unknown_dataset")
+    return folder
+
+
+def discard(name: str, home: Path | None = None) -> Path:
+    """Deletes the dataset kept at home under this name; returns where it was.
+
+    Raises:
+        InputError: there is none.
+    """
+    folder = kept(name, home)
     remove_folder(folder)
     return folder
 

@@ -112,4 +112,10 @@ def _place(asked: Column, columns: Sequence[str], path: Path, positions: bool) -
     close = [folded[match] for match in difflib.get_close_matches(asked.casefold(), folded, n=3, cutoff=0.6)]
     listed = ", ".join(columns[:_SHOWN]) + ", …" * (len(columns) > _SHOWN)
     hint = f"did you mean {' or '.join(close)}?" if close else f"its columns are {listed}"
+    if len(columns) == 1 and not close:
+        raise InputError(
+            f"{path} has no column {asked!r}, only one called {columns[0]!r:.80}",
+            hint="if that is several, give the delimiter",
+            code="one_column",
+        )
     raise InputError(f"{path} has no column {asked!r}: {hint}")

@@ -20,6 +20,8 @@ _LONGEST_NAME = 100
 
 _MOST_KINDS, _ROWS_PER_KIND = 60, 20
 """A column that could be a relation has at most so many values, each of them on average in so many rows."""
+_NEARLY_ALL = 0.9
+"""A column with more distinct values than this share of its rows holds remarks, not whom."""
 _YES_OR_NO = "('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n', '0', '1')"
 
 
@@ -55,6 +57,7 @@ class Guess:
         reading: how time would be read, or why nobody can tell; None without a column of times.
         notes: what the guesses rest on, where that is little.
         days: how many the times span where they tell minutes or seconds, else 0.
+        unread: how many times cannot be read.
     """
 
     rows: int
@@ -63,6 +66,7 @@ class Guess:
     reading: TimeReading | InputError | None
     notes: list[str]
     days: int = 0
+    unread: int = 0
 
 
 def look(db: Scratch, source: Source) -> Guess:
@@ -90,7 +94,7 @@ def look(db: Scratch, source: Source) -> Guess:
     reading = _reading(db, time, "-" if len(date) != 2 else "/") if time else None
     used = {**roles, **dict.fromkeys(date, "time")}
     columns = [_seen(db, n, name, used.get(name, _role_in(name, written)), rows) for n, name in enumerate(names)]
-    return Guess(rows, columns, written, reading, notes, _fine_days(db, reading))
+    return Guess(rows, columns, written, reading, notes, _fine_days(db, reading), _unread(db, reading))
 
 
 def _role_in(name: str, written: Mapping[str, str]) -> str:
@@ -105,17 +109,27 @@ def _of_number(name: str) -> str:
 def _guess_by_values(
     db: Scratch, names: Sequence[str], taken: Collection[str], roles: dict[str, str], rows: int
 ) -> None:
-    """Give subject and object, where nobody has them, to the first columns of words."""
+    """Give subject and object, where nobody has them, to the first columns of words.
+
+    A column of few values between two of many is what is done rather than to whom: person, post, country.
+    """
+    words: list[str] = []
+    few, unique = set(), set()
     for number, name in enumerate(names):
-        missing = [role for role in ("subject", "object") if role not in roles.values()]
-        if name in taken or not missing:
+        if name in taken:
             continue
         filled, distinct, numbers, longest = db.con.execute(
             f"""SELECT count(value), count(DISTINCT value), count(try_cast(value AS DOUBLE)), max(length(value))
             FROM (SELECT extra{number} AS value FROM seen LIMIT 10000)"""
         ).fetchone() or (0, 0, 0, 0)
         if not numbers and 2 * filled > min(rows, 10000) and distinct > 1 and longest < _LONGEST_NAME:
-            roles[name] = missing[0]
+            words.append(name)
+            few |= {name} if distinct <= min(_MOST_KINDS, min(rows, 10000) / _ROWS_PER_KIND) else set()
+            unique |= {name} if distinct > _NEARLY_ALL * filled else set()
+    missing = [role for role in ("subject", "object") if role not in roles.values()]
+    if len(missing) == 2 and words and words[0] not in few:
+        words[1:] = sorted(words[1:], key=lambda name: name in few | unique)
+    roles |= dict(zip(words, missing, strict=False))
 
 
 def _guess_relation(
@@ -173,8 +187,17 @@ def _reading(db: Scratch, numbers: Sequence[int], between: str) -> TimeReading |
         reading = infer_time(db.con, "VARCHAR", None)
     except InputError as error:
         return error
-    (unread,) = db.con.execute(f"SELECT count(*) FILTER (({reading.sql}) IS NOT NULL) FROM raw").fetchone() or (0,)
-    return reading if unread else InputError("its times cannot be read", hint="give their time format")
+    (read,) = db.con.execute(f"SELECT count(*) FILTER (({reading.sql}) IS NOT NULL) FROM raw").fetchone() or (0,)
+    return reading if read else InputError("its times cannot be read", hint="give their time format")
+
+
+def _unread(db: Scratch, reading: TimeReading | InputError | None) -> int:
+    """How many times cannot be read, of those that are there."""
+    if not isinstance(reading, TimeReading):
+        return 0
+    unread = f"SELECT count(*) FROM raw WHERE time IS NOT NULL AND ({reading.sql}) IS NULL"
+    (count,) = db.con.execute(unread).fetchone() or (0,)
+    return int(count)
 
 
 def _fine_days(db: Scratch, reading: TimeReading | InputError | None) -> int:
@@ -201,4 +224,6 @@ def _seen(db: Scratch, number: int, name: str, role: str, rows: int) -> ColumnSe
     ).fetchall()
     shown = [" ".join(str(value).split()) for (value,) in common]
     cut = [text if len(text) <= _LONGEST_EXAMPLE else text[:_LONGEST_EXAMPLE] + "…" for text in shown]
-    return ColumnSeen(name, role, round(100 * filled / rows) if rows else 0, distinct, " | ".join(cut), type)
+    # nearly all is not all: an empty place among a thousand is still to be told
+    percent = min(round(100 * filled / rows), 99 if filled < rows else 100) if rows else 0
+    return ColumnSeen(name, role, percent, distinct, " | ".join(cut), type)

@@ -22,7 +22,8 @@ def lookalikes(entities: Vocabulary, relations: Relations) -> list[Finding]:
         alike = _alike(names)
         if alike:
             one, other = alike[0][:2]
-            text = f"{counted(len(alike), 'group')} of {kind} look alike, like {one!a} and {other!a}: "
+            groups = counted(len(alike), f"group of {kind} looks", f"groups of {kind} look")
+            text = f"{groups} alike, like {one!a} and {other!a}: "
             text += "aliases make them one" if kind == "entities" else "labels make them one"
             findings.append(Finding("look-alike", len(alike), text))
     if _QUESTION in entities:

@@ -114,6 +114,8 @@ def find(con: "DuckDBPyConnection", text: str) -> str | None:
             f"whether the day or the month comes first in times like {shown!r} cannot be told",
             hint=f"give the time format {choices}",
             code="ambiguous_time",
+            one=best,
+            other=rivals[0],
         )
     return best
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608 - what is put into SQL is our own or quoted by quoted, identifier and path_text
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MEMORY_LIMIT = "4GB"
 _TEXTS_AT_ONCE = 100_000
+_EXTENSION = re.compile(r"(\w+)\.duckdb_extension\" not found")
 _BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
 """What `str.strip` takes off, the non-breaking blank among it."""
 
@@ -128,7 +130,14 @@ def readable(path: Path, wrong: str = "cannot be read") -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path} {wrong}: {str(error).splitlines()[0]:.200}") from None
+        why = str(error).splitlines()[0]
+        extension = _EXTENSION.search(why)
+        if extension:
+            raise InputError(
+                f"{path} {wrong}: duckdb needs its extension {extension[1]} for it",
+                hint=f"INSTALL {extension[1]} in duckdb",
+            ) from None
+        raise InputError(f"{path} {wrong}: {why:.200}") from None
 
 
 def load(scratch: Scratch, sources: Sequence[Source], carefully: bool) -> list[int]:

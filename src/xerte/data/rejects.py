@@ -14,6 +14,9 @@ from xerte.data.times import TimeReading
 from xerte.errors import BadRowError
 from xerte.files import cells, refuse_to_overwrite, replacing
 
+NO_OBJECT = "nothing there: say what to do with a missing object"
+"""What is wrong with a row without an object."""
+
 
 @dataclass(frozen=True)
 class Reject:
@@ -116,8 +119,7 @@ def _fault(
     """What is wrong with a row whose roles have these texts; `titles` names the column to blame."""
     for role in (*NAMES, "time"):
         if not texts[role].strip() and not (role == "object" and may_lack_object):
-            advice = ": say what to do with a missing object" if role == "object" else ""
-            return Fault(titles[role], "", f"nothing there{advice}")
+            return Fault(titles[role], "", NO_OBJECT if role == "object" else "nothing there")
     if texts.get("ends", "").strip() and reading.read(scratch.con, texts["time"].strip()) is not None:
         if reading.read(scratch.con, texts["ends"].strip()) is not None:
             return Fault(titles["ends"], texts["ends"], f"before it begins ({texts['time']})")

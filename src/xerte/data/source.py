@@ -46,7 +46,8 @@ _SUFFIXES = {
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 _LINES_LOOKED_AT = 1000
 _TEXT = (FileFormat.CSV, FileFormat.TSV, FileFormat.JSONL)
-_DELIMITERS = ",;\t| "
+_DELIMITERS, _SELDOM = ",;\t| ", "~^#:\x01\x1f"
+_DATABASES = frozenset({".db", ".duckdb", ".ddb", ".sqlite", ".sqlite3"})
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ def find_source(plain: Plain, format: str | None, delimiter: str | None, quote: 
         raise InputError(f"{format!r} is not a format of events files: there are {known}")
     suffix = path.suffix.lower()
     chosen = FileFormat(format) if format else FileFormat.EXCEL if is_workbook(path) else _SUFFIXES.get(suffix)
+    if chosen is None and suffix in _DATABASES:
+        raise InputError(f"{plain.shown} is a database", hint="give a query that says what to read", code="needs_query")
     if chosen is None:
         raise InputError(f"{plain.shown} does not end in a known suffix: say which format it has ({known})")
     source = Source(plain.shown, plain.file, chosen, delimiter or "\t", quote, header)
@@ -144,13 +147,13 @@ def _find_delimiter(source: Source) -> str:
     with source.open() as file:
         lines = [line.decode(errors="replace") for line in islice(_bounded(file), _LINES_LOOKED_AT) if line.strip()]
     best, most = ",", 1.0
-    for delimiter in _DELIMITERS:
+    for delimiter in _DELIMITERS + _SELDOM:
         widths = [_width(line.rstrip("\r\n"), delimiter, source.quote) for line in lines]
         if not widths or widths[0] == 1:
             continue
         equal = sum(width == widths[0] for width in widths) / len(widths)
-        # a blank also stands between words: it counts only where nothing else cuts
-        if equal > 0.8 and widths[0] * equal > most and not (delimiter == " " and most > 1):
+        # a blank also stands between words, and seldom signs in names: they count only where nothing else cuts
+        if equal > 0.8 and widths[0] * equal > most and not (delimiter in f" {_SELDOM}" and most > 1):
             best, most = delimiter, widths[0] * equal
     return best
 

@@ -12,6 +12,7 @@ from typing import Any
 from xerte.data.reading import SHEET_ROW, Scratch, readable, table_rows, write_table
 from xerte.data.source import FileFormat, Source
 from xerte.data.sql import identifier, path_text, quoted
+from xerte.data.unpack import several_tables
 from xerte.errors import InputError
 
 FRAME, QUERY, SHEET, JSON_ROWS = "frame", "query", "sheet", "json rows"
@@ -43,9 +44,11 @@ def from_frame(scratch: Scratch, frame: Any) -> Source:
         scratch.con.execute(f'CREATE TABLE {FRAME} AS SELECT * FROM "frame rows"')
         scratch.con.unregister("frame rows")
     except (duckdb.Error, TypeError, ValueError, NotImplementedError, ModuleNotFoundError) as error:
+        why = str(error).splitlines()[0]
+        why = "" if "replacement scan" in why else f" ({why:.120})"  # duckdb's way to say that it is no table
         raise InputError(
-            f"a {type(frame).__name__} cannot be read as a table ({str(error).splitlines()[0]:.120}): give a DataFrame "
-            "of pandas or polars, a table of Arrow, or a path"
+            f"what was given, of type {type(frame).__name__}, cannot be read as a table{why}",
+            hint="give a DataFrame of pandas or polars, a table of Arrow, or a path",
         ) from None
     return Source(Path("DataFrame"), Path(), FileFormat.TABLE, table=FRAME)
 
@@ -131,8 +134,7 @@ def _sheet(source: Source, table: str | None) -> tuple[str, list[list[Any]], int
         part = _RANGE.fullmatch(table) if table and table not in book.sheet_names else None
         name = part["sheet"].strip("'") if part else table
         if name is None and len(book.sheet_names) > 1:
-            raise InputError(f"{source.path} has {len(book.sheet_names)} sheets: choose one as the table "
-                             f"({', '.join(book.sheet_names[:8])})")  # fmt: skip
+            raise several_tables(f"{source.path} has {len(book.sheet_names)} sheets", book.sheet_names)
         if name is not None and name not in book.sheet_names:
             raise InputError(f"{source.path} has no sheet {name!r}: it has {', '.join(book.sheet_names[:8])}")
         name = name or book.sheet_names[0]
@@ -154,14 +156,35 @@ def _only_table(path: Path, sheet: str, cells: list[list[Any]]) -> tuple[list[li
     for what, filled in (("row", rows), ("column", columns)):
         gap = next((one for one, other in itertools.pairwise(filled) if other > one + 1), None)
         if gap is not None:
-            block = f"{_letter(columns[0])}{rows[0] + 1}:{_letter(columns[-1])}{rows[-1] + 1}"
             empty = gap + 2 if what == "row" else _letter(gap + 1)
+            part = f"{sheet}!{_largest_block(cells, rows, columns)}"
             raise InputError(
-                f"{path}: sheet {sheet} holds more than one table, {what} {empty} "
-                f'is empty: say which part to read, like the table "{sheet}!{block}"'
+                f"{path}: sheet {sheet} holds more than one table, {what} {empty} is empty",
+                hint=f'say which part to read, like the table "{part}"',
+                code="several_blocks",
+                part=part,
             )
     block_rows = [cells[number][columns[0] : columns[-1] + 1] for number in range(rows[0], rows[-1] + 1)]
     return block_rows, rows[0]
+
+
+def _largest_block(cells: list[list[Any]], rows: Sequence[int], columns: Sequence[int]) -> str:
+    """The largest table of a sheet as a range: of the rows without a gap, the columns without one."""
+    top, low = max(_runs(rows), key=_length)
+    width = range(columns[0], columns[-1] + 1)
+    filled = [place for place in width if any(_cell(cells[row][place]) for row in range(top, low + 1))]
+    left, right = max(_runs(filled), key=_length)
+    return f"{_letter(left)}{top + 1}:{_letter(right)}{low + 1}"
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """The first and the last of every run of numbers without a gap."""
+    gaps = [place for place, (one, other) in enumerate(itertools.pairwise(numbers), 1) if other > one + 1]
+    return [(numbers[a], numbers[b - 1]) for a, b in itertools.pairwise([0, *gaps, len(numbers)])]
+
+
+def _length(run: tuple[int, int]) -> int:
+    return run[1] - run[0]
 
 
 def _letters(column: str) -> int:

@@ -13,7 +13,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -167,9 +167,14 @@ def _chosen(archive: Path, names: list[str], table: str | None) -> list[str]:
     if not tables:
         raise InputError(f"{archive} holds no file")
     if len(tables) > 1:
-        listed = ", ".join(tables[:8]) + ", …" * (len(tables) > 8)
-        raise InputError(f"{archive} holds {len(tables)} tables: choose one as the table ({listed})")
+        raise several_tables(f"{archive} holds {len(tables)} tables", tables)
     return tables
+
+
+def several_tables(message: str, names: Sequence[str]) -> InputError:
+    """What to say where nobody chose one of several tables."""
+    listed = ", ".join(names[:8]) + ", …" * (len(names) > 8)
+    return InputError(message, hint=f"choose one as the table ({listed})", code="several_tables", tables=listed)
 
 
 def _copied(packed: Path, content: IO[bytes], folder: Path) -> Path:

@@ -12,14 +12,16 @@ class Past(NamedTuple):
     participle: str
 
 
-def _read() -> tuple[dict[str, Past], frozenset[str]]:
-    """The irregular verbs with their past, and the regular ones, from the lines of verbs.txt."""
-    lines = [line.split() for line in Path(__file__).with_name("verbs.txt").read_text("ascii").splitlines()]
+def _read() -> tuple[dict[str, Past], frozenset[str], frozenset[str]]:
+    """The irregular verbs with their past, the regular ones, and those that are nouns too, marked * in verbs.txt."""
+    text = Path(__file__).with_name("verbs.txt").read_text("ascii")
+    lines = [line.split() for line in text.replace("*", "").splitlines()]
     irregular = {words[0]: Past(*words[1:]) for words in lines if len(words) > 1}
-    return irregular, frozenset(words[0] for words in lines if len(words) == 1)
+    nouns = frozenset(line.split("*")[0] for line in text.splitlines() if "*" in line)
+    return irregular, frozenset(words[0] for words in lines if len(words) == 1), nouns
 
 
-_IRREGULAR, _REGULAR = _read()
+_IRREGULAR, _REGULAR, _NOUNS = _read()
 _VERBAL = re.compile(r"[a-z]{2,}(ize|ise|ify)")
 _DOUBLED = frozenset(
     {
@@ -58,6 +60,11 @@ _NOT_ADVERBS = frozenset({"apply", "supply", "rely", "reply", "fly", "rally", "c
 def is_adverb(word: str) -> bool:
     """Whether a word like "physically" may stand before a verb."""
     return bool(_ADVERB.fullmatch(word)) and word not in _NOT_ADVERBS
+
+
+def is_noun(word: str) -> bool:
+    """Whether a verb in this form may as well be a noun: "trust", but not "trusts" or "sends"."""
+    return word in _NOUNS
 
 
 def base(word: str) -> str | None:

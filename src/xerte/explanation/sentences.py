@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xerte.data.pairs import read_pairs
 from xerte.errors import InputError
-from xerte.explanation.inflection import base, is_adverb, past
+from xerte.explanation.inflection import base, is_adverb, is_noun, past
 
 TEMPLATES = Path(__file__).with_name("templates.toml")
 
@@ -164,6 +164,8 @@ def by_rules(relation: str) -> str:
     if rest == " by" and first is None:  # a participle: "killed by"
         return f"{{subject}} was {words} {{object}}"
     bare = rest.split()[-1] in _PREPOSITIONS or first in ("be", "have")
+    if not bare and is_noun(words.split()[0]):  # "trust index 5" is a thing, nothing that is done
+        return f"{{subject}} – {_bare(relation)} – {{object}}"
     return f"{{subject}} {verbs}{rest} {'' if bare else 'with regard to '}{{object}}"
 
 

@@ -1,0 +1,149 @@
+"""A new user's mistakes with real tables: one sentence, and what it says to type works."""
+
+import re
+import shlex
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from xerte.cli import app, output
+
+COLUMNS = ["--subject", "who", "--relation", "what", "--object", "whom", "--time", "when"]
+ROWS = [
+    ["who", "what", "whom", "when"],
+    *(["Ann", "visits", f"P{day % 3}", f"2024-05-{day:02}"] for day in range(1, 31)),
+]
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def xerte(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def mistake(*words: str) -> str:
+    result = xerte(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def table(name: str, rows: list[list[str]], between: str = ",") -> str:
+    Path(name).write_text("\n".join(between.join(row) for row in rows) + "\n")
+    return name
+
+
+def test_the_part_of_a_sheet_that_is_suggested_can_be_read() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    notes = [["code", "label"], ["1", "x"]]
+    beside = [[*row, None, *(notes[n] if n < len(notes) else ())] for n, row in enumerate(ROWS)]
+    for sheet in ([["Our visits"], [], *ROWS], [*ROWS, [], *notes], beside):
+        book = openpyxl.Workbook()
+        book.active.title = "May 2024"
+        for row in sheet:
+            book.active.append(row)
+        book.save("e.xlsx")
+        told = mistake("data", "import", "e.xlsx", *COLUMNS, "--name", "e", "--replace")
+        words = shlex.split(told[told.index("--table") :])
+        assert "30 facts" in xerte("data", "import", "e.xlsx", *COLUMNS, *words, "--name", "e", "--replace").output
+
+
+def test_one_of_several_tables_is_chosen_with_an_option() -> None:
+    with zipfile.ZipFile("e.zip", "w") as archive:
+        archive.writestr("one.csv", "a\n")
+        archive.writestr("two.csv", "a\n")
+    assert "choose one with --table (one.csv, two.csv)" in mistake("data", "preview", "e.zip")
+
+
+def test_a_day_or_a_month_that_comes_first_is_said_with_an_option() -> None:
+    file = table("e.csv", [ROWS[0], *(["Ann", "visits", f"P{n}", f"{n}/{13 - n}/2024"] for n in range(1, 13))])
+    told = mistake("data", "import", file, *COLUMNS, "--name", "e")
+    for asked in re.findall(r"--time-format (\S+)", told):
+        assert (
+            xerte("data", "import", file, *COLUMNS, "--time-format", asked, "--name", "e", "--replace").exit_code == 0
+        )
+    assert "--time-format %d/%m/%Y or --time-format %m/%d/%Y" in told
+
+
+def test_rows_without_an_object_are_counted_among_those_read() -> None:
+    file = table("e.csv", [*ROWS, ["Ann", "visits", "", "2024-05-31"]])
+    told = mistake("data", "import", file, *COLUMNS, "--name", "e")
+    assert "line 32, column whom: nothing there; --missing-object skip" in told
+    taken = xerte("data", "import", file, *COLUMNS, "--missing-object", "skip", "--name", "e").output
+    assert "31 rows read" in taken
+    assert "1 row without an object skipped" in taken
+
+
+def test_a_database_needs_a_query_and_perhaps_an_extension() -> None:
+    Path("my.sqlite").write_bytes(b"SQLite format 3\0" + bytes(84))
+    assert "is a database: say what to read with `xerte data import … --sql" in mistake("data", "preview", "my.sqlite")
+
+
+def test_seldom_delimiters_are_found_and_others_are_asked_for() -> None:
+    assert "a ~ between fields, 4 columns" in xerte("data", "preview", table("e.csv", ROWS, "~")).output
+    odd = table("odd.csv", ROWS, "$")
+    told = mistake("data", "import", odd, *COLUMNS, "--name", "e")
+    assert "has no column 'who', only one called 'who$what$whom$when'" in told
+    assert "say what stands between them with --delimiter" in told
+    assert "--delimiter says what stands between fields" in xerte("data", "preview", odd).output
+
+
+def test_the_previews_command_works_where_a_few_values_are_missing_or_cannot_be_read() -> None:
+    more = [["Ben", "calls", "Ann", "2024-06-01"]] * 300
+    file = table("e.csv", [*ROWS, *more, ["", "calls", "Ann", "2024-06-02"], ["Ben", "calls", "Ann", "soon"]])
+    seen = xerte("data", "preview", file).output
+    assert "who (subject) is empty in 1 % of rows" in seen
+    assert "1 time cannot be read" in seen
+    taken = xerte(*shlex.split(seen.splitlines()[-1])[1:]).output
+    assert "2 bad rows skipped" in taken
+
+
+def test_a_column_of_few_values_between_two_of_many_is_what_is_done() -> None:
+    header = ["person", "post", "country", "start"]
+    rows = [[f"P{n % 50}", ["minister", "envoy"][n % 2], f"C{n % 30}", f"{1800 + n}"] for n in range(200)]
+    assert (
+        "--subject person --relation post --object country"
+        in xerte("data", "preview", table("e.csv", [header, *rows])).output
+    )
+
+
+def test_what_is_not_there_is_not_asked_about() -> None:
+    assert "no dataset called nothing is kept here" in mistake("data", "remove", "nothing")
+
+
+def test_a_name_is_no_alias_of_itself() -> None:
+    xerte("data", "import", table("e.csv", ROWS), *COLUMNS, "--name", "e")
+    assert "a name is no alias of itself" in mistake("data", "merge", "e", "Ann", "Ann")
+
+
+def test_an_evaluation_says_which_filter_to_read() -> None:
+    xerte("data", "import", table("e.csv", ROWS), *COLUMNS, "--name", "e")
+    assert "Read the time-aware row" in xerte("evaluate", "e").output
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(output, "EVERY", 0.0)
+    with output.progress("best on e", "questions") as report:
+        report(1000, 2000)
+    with output.progress("e.zip", "B") as report:
+        report(3_000_000, 9_000_000)
+    monkeypatch.setattr(output, "EVERY", 0.01)
+    with output.busy("reading e.csv"):
+        time.sleep(0.1)
+    first, second, *more = capsys.readouterr().err.splitlines()
+    assert (first, second) == ("best on e: 1,000 of 2,000 questions", "e.zip: 3 of 9 MB")
+    assert more[0] == "reading e.csv, 0 s"
+
+
+def test_a_training_in_a_log_tells_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "EVERY", 0.0)
+    xerte("data", "import", table("e.csv", ROWS), *COLUMNS, "--name", "e")
+    told = xerte("train", "e", "--set", "epochs=1").stderr
+    assert re.search(r"training: step [0-9]+ of [0-9]+, epoch 1/1, loss ", told)
