@@ -1,7 +1,10 @@
 """The one table of pages and terminal."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+_BAR, _ESCAPED = re.compile(r"(?<!\\)\|"), r"\\|"
 
 
 @dataclass(frozen=True)
@@ -44,4 +47,5 @@ def markdown(blocks: Sequence[Block]) -> str:
 
 
 def _line(cells: Sequence[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
+    # a bar in a cell would end it
+    return f"| {' | '.join(_BAR.sub(_ESCAPED, str(cell)) for cell in cells)} |"

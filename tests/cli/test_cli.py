@@ -488,12 +488,14 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("unit", "rate"), [("questions", "questions/s"), ("B", "MB/s")])
-def test_progress_shows_rate_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, unit: str, rate: str) -> None:
+def test_progress_shows_rate_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unit: str, rate: str
+) -> None:
     with output.progress("work", unit) as report:
-        assert report is None
+        report(1_000_000, 4_000_000)
+    assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with output.progress("work", unit) as report:
-        assert report is not None
         for done in (0, 1_000_000, 4_000_000):
             report(done, 4_000_000)
             time.sleep(0.15)

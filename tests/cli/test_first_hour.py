@@ -147,3 +147,9 @@ def test_a_training_in_a_log_tells_where_it_is(monkeypatch: pytest.MonkeyPatch) 
     xerte("data", "import", table("e.csv", ROWS), *COLUMNS, "--name", "e")
     told = xerte("train", "e", "--set", "epochs=1").stderr
     assert re.search(r"training: step [0-9]+ of [0-9]+, epoch 1/1, loss ", told)
+
+
+def test_rules_too_are_those_of_the_newest_model() -> None:
+    xerte("data", "import", table("e.csv", ROWS), *COLUMNS, "--name", "e")
+    xerte("train", "e", "--set", "epochs=1")
+    assert "e-auto answered, the newest model trained on e" in xerte("rules", "e", "visits").output

@@ -11,7 +11,7 @@ import xerte
 from pages import commands, parse
 from reports import docs, reference_pages, results_pages
 from reports.cli import app
-from reports.table import markdown
+from reports.table import Table, markdown
 from xerte import errors as errors_module
 from xerte.errors import InputError
 from xerte.experiment.trace import Trace
@@ -117,3 +117,7 @@ def test_links_in_the_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_a_bar_in_a_cell_does_not_end_it() -> None:
+    assert str(Table(("a", "b"), [("x|y", r"z\|w")], "ll")).endswith(r"| x\|y | z\|w |")

@@ -44,7 +44,7 @@ def ask(
 ) -> None:
     """Says how likely events are: SUBJECT RELATION OBJECT, with ? for what is asked and * for any.
 
-    "A | B" is one of these; a name with stars in it is all that match; @group is a group from a file.
+    "A | B" means either; a name with * in it means all that match; @group is a group from a file.
 
     \b
     xerte ask world Wenoravrin condemns Druerugard --within 30d

@@ -102,7 +102,7 @@ def stats(name: Name, as_json: AsJson = False) -> None:
 
 @data.command()
 def check(name: Name, as_json: AsJson = False) -> None:
-    """Reads every byte against its hash and says what to know before trusting a number made from it.
+    """Compares every byte with its hash, and says what to know before you trust a number made from it.
 
     \b
     xerte data check yago
@@ -154,7 +154,9 @@ def show(
 @data.command()
 def search(
     name: Name,
-    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="All of them are in the name; case is ignored.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS", help="Words that must all be in the name; case is ignored.")
+    ],
     limit: Annotated[int, typer.Option(min=1, help="At most this many names.")] = 20,
     as_json: AsJson = False,
 ) -> None:

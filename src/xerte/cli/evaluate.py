@@ -56,7 +56,7 @@ def evaluate(
         bool, typer.Option("--online", help="Let the model learn from each time of test once it is over.")
     ] = False,
     times: Annotated[
-        int | None, typer.Option(min=1, help="With --online: only so many first times of test (default: all).")
+        int | None, typer.Option(min=1, help="With --online: stop after so many times of test (default: all).")
     ] = None,
     cluster: ClusterAddress = None,
     calibration: Annotated[

@@ -55,7 +55,10 @@ def explain(
     labels: Annotated[Path | None, typer.Option(help="A CSV file of names and what they stand for.")] = None,
     why_not: Annotated[str | None, typer.Option(help="Another candidate: what separates the two?")] = None,
     more: Annotated[
-        bool, typer.Option("--more", help="Also what would change the answer, since when it stands, how steady it is.")
+        bool,
+        typer.Option(
+            "--more", help="Also say what would change the answer, since when it has been first, how steady it is."
+        ),
     ] = False,
     report: Annotated[Path | None, typer.Option(help="Also write all of this to a .md, .html or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write an interactive picture: a page, opens offline.")] = None,

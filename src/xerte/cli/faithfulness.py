@@ -39,9 +39,9 @@ def faithfulness(
 ) -> None:
     """Measures whether explanations are true: hides the evidence, or all but it, and forecasts again.
 
-    Beside the evidence stand control facts that were read beside it, matched on hop, entity and time, and those that
-    anybody would name. On the embedded world it also says how often the known cause of an event was named. Takes some
-    forecasts per question, so some minutes.
+    Two kinds of control facts stand beside the evidence: facts that were read with it, matched on hop, entity and
+    time, and facts that anybody would name. On the embedded world it also says how often the known cause of an event
+    was named. It makes several forecasts per question and takes some minutes.
 
     \b
     xerte faithfulness world

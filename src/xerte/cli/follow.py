@@ -32,7 +32,7 @@ def follow(
     future: Annotated[bool, typer.Option("--future", help="Also take times more than a year ahead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Keeps a dataset up to date from a source, exactly once, going on where it stopped.
+    """Keeps a dataset up to date from a source: takes every event once, and goes on where it stopped.
 
     A directory: CSV, TSV, JSON lines and Parquet files, also while they grow at their end. Standard input: JSON lines,
     each with an id. A PostgreSQL table: columns subject, relation, object, time and id; a row that changes corrects its

@@ -25,7 +25,8 @@ def forecast(
     model: ModelName = None,
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
     coverage: Annotated[
-        float | None, typer.Option(help="Give the smallest set that held the true answer so often on valid: 0.9.")
+        float | None,
+        typer.Option(help="Give the smallest set of answers that held the true one this often on valid, like 0.9."),
     ] = None,
     among: Annotated[Path | None, typer.Option(help="Only these candidates: a file with one name per line.")] = None,
     queries: Annotated[

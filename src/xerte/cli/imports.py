@@ -51,7 +51,8 @@ def import_events(
     time: Annotated[str, typer.Option(help="When; likewise: '{year}-{month}-{day}'.")] = "time",
     ends: Annotated[str | None, typer.Option(help="The column with the end of facts that last.")] = None,
     lasting: Annotated[
-        Lasting, typer.Option(help="A fact that lasts is one in every unit, one at both ends, or one at its beginning.")
+        Lasting,
+        typer.Option(help="A fact that lasts becomes one in every unit, one at each end, or one at its beginning."),
     ] = Lasting.EVERY,
     keep: Annotated[
         list[str] | None, typer.Option(help="A further column to show beside each fact; may be repeated.")
@@ -60,7 +61,7 @@ def import_events(
         str | None, typer.Option(help="Rows without an object: skip, or the name to put there, like =nobody.")
     ] = None,
     nothing: Annotated[
-        list[str] | None, typer.Option(help="A value that means that nothing is there, like NA; may be repeated.")
+        list[str] | None, typer.Option(help="A value that stands for an empty field, like NA; may be repeated.")
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="What the codes of relations mean: a file with columns code, label.")

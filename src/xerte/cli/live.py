@@ -62,7 +62,7 @@ def retract(
     known_at: Annotated[str | None, typer.Option(metavar="MOMENT", help="Since when (default: now).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ends events by their ids: no forecast reads them any more, and what was known before stays on record.
+    """Retracts events by their ids: no forecast reads them any more; what was known before stays on record.
 
     \b
     xerte data retract mine 4711 4712
@@ -97,7 +97,7 @@ def versions(
 
 
 def compact(name: Name, as_json: AsJson = False) -> None:
-    """Writes what was appended into the dataset's columns; may be killed anywhere. Happens by itself where it is much.
+    """Writes what was appended into the dataset's columns. Happens by itself once that is much; a kill does no harm.
 
     \b
     xerte data compact mine

@@ -133,7 +133,7 @@ def sign(
 @model.command("verify")
 def verify(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="A saved model, by its name or folder.")],
-    key: Annotated[Path | None, typer.Option(help="The public key (PEM) of who must have signed it.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The public key (PEM) of whoever must have signed it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Reads every byte of a saved model: is it as it was written and, with --key, signed by whom you trust?

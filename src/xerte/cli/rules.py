@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xerte.cli.choosing import ModelName, open_model, print_note
 from xerte.cli.completion import DataName, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.types import Split
@@ -19,7 +20,7 @@ _EXAMPLES = 3
 def rules(
     dataset: DataName,
     relation: Annotated[str, typer.Argument(help="What is done.", autocompletion=complete_relations)],
-    model: Annotated[str, typer.Option(help="The model's name, or the folder of a trained one.")] = "recurrence",
+    model: ModelName = None,
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.VALID,
     questions: Annotated[int, typer.Option(min=1, help="How many questions to ask.")] = 200,
     svg: Annotated[Path | None, typer.Option(help="Also write shares and weights over age as a picture.")] = None,
@@ -33,12 +34,11 @@ def rules(
     xerte rules icews14 "Make a visit" --model icews14-paper
     xerte rules world condemns --questions 50 --json
     """
-    from xerte import api
     from xerte.api.rules import AGES
     from xerte.api.rules import rules as gather
     from xerte.files import write_text
 
-    chosen = api.Model.load(model, dataset, device)
+    chosen, choice = open_model(dataset, model, device)
     _, relation = in_full(chosen.dataset, "?", relation)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         found = gather(chosen, relation, split, questions, progress=report)
@@ -69,6 +69,7 @@ def rules(
     _print_weights(found)
     for rule in shown[:_EXAMPLES]:
         print_text(f"Example of “{rule.sentence}”: {rule.example}")
+    print_note(choice)
 
 
 def _print_weights(found: "Rules") -> None:

@@ -33,7 +33,9 @@ def serve(
     ] = None,
     alert_host: Annotated[
         list[str] | None,
-        typer.Option("--alert-host", metavar="HOST", help="Alerts may go there though it is in a private network."),
+        typer.Option(
+            "--alert-host", metavar="HOST", help="Let alerts go to this host though it is in a private network."
+        ),
     ] = None,
     survey: Annotated[Path | None, typer.Option(help="A questionnaire to show at /survey, to everybody.")] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
@@ -117,7 +119,7 @@ def list_tokens(as_json: AsJson = False) -> None:
 
 @token.command("remove")
 def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")]) -> None:
-    """Forgets a token: whoever has it is let in no more.
+    """Removes a token: whoever holds it is locked out.
 
     \b
     xerte token remove dashboard

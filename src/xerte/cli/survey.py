@@ -259,7 +259,7 @@ def standing(
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Shows where a model sees a survey's evidence, which may be another's: what share of its score each piece carried.
+    """Shows what a model makes of a survey's evidence, be it another model's: each piece's share of its score.
 
     \b
     xerte survey standing icews14 --model icews14-paper --key key.json

@@ -51,7 +51,9 @@ def train(
     limit: Limit = None,
     continued: Annotated[
         bool,
-        typer.Option("--continue", help="Go on from the model that answers (or --out), over what came since."),
+        typer.Option(
+            "--continue", help="Go on from the model that answers now (or --out): learn from the facts since."
+        ),
     ] = False,
     trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
     tensorboard: Annotated[

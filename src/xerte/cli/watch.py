@@ -18,8 +18,8 @@ def add(
     relation: Annotated[str, typer.Argument(help="Likewise.")],
     object: Annotated[str, typer.Argument(help="Likewise.")],
     within: Annotated[str, typer.Option(help="Within so long of the latest fact: 7d, 2w.")],
-    above: Annotated[float, typer.Option(min=0, max=1, help="The probability from which on to tell.")],
-    url: Annotated[str, typer.Option("--to", metavar="URL", help="Called with POST.")],
+    above: Annotated[float, typer.Option(min=0, max=1, help="Alert when the probability reaches this.")],
+    url: Annotated[str, typer.Option("--to", metavar="URL", help="The URL to call, with POST.")],
     as_json: AsJson = False,
 ) -> None:
     """Watches a question while `xerte serve DATA` runs; prints the secret that alerts are signed with, once.

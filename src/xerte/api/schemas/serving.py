@@ -141,7 +141,7 @@ class WatchRequest(Request):
     threshold: Annotated[float, Field(gt=0, lt=1)]
     """Told when the probability comes from below to this or above."""
     url: Annotated[str, Field(min_length=1, max_length=2000)]
-    """Called with POST."""
+    """The URL to call, with POST."""
 
 
 class Watch(Body):
