@@ -36,3 +36,11 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     monkeypatch.setenv("XERTE_HOME", str(home))
     return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_lines_now_and_then() -> None:
+    """On a busy machine a command in this process takes long enough to say so; who tests that sets the time."""
+    from xerte.cli import output
+
+    output.EVERY = 1e6

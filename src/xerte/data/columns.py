@@ -12,6 +12,8 @@ Column = str | int
 """A column by its name or by its position counted from 1, "=text" for a fixed text, or a template "{type}: {kind}"."""
 
 _BRACED = re.compile(r"\{([^{}]*)\}")
+_JOINED = re.compile(r"[^\w\s().-]")
+"""A sign that hardly stands in the name of a single column: it may stand between several."""
 _LONGEST_POSITION = 6
 _SHOWN = 12
 
@@ -112,7 +114,7 @@ def _place(asked: Column, columns: Sequence[str], path: Path, positions: bool) -
     close = [folded[match] for match in difflib.get_close_matches(asked.casefold(), folded, n=3, cutoff=0.6)]
     listed = ", ".join(columns[:_SHOWN]) + ", …" * (len(columns) > _SHOWN)
     hint = f"did you mean {' or '.join(close)}?" if close else f"its columns are {listed}"
-    if len(columns) == 1 and not close:
+    if len(columns) == 1 and _JOINED.search(columns[0]):
         raise InputError(
             f"{path} has no column {asked!r}, only one called {columns[0]!r:.80}",
             hint="if that is several, give the delimiter",
