@@ -46,6 +46,12 @@ def test_problems_are_told(tmp_path: Path) -> None:
         assert words in seen.command
 
 
+def test_where_no_column_is_the_relation_a_text_will_do(tmp_path: Path) -> None:
+    seen = preview([table(tmp_path / "e.csv", "home_team,away_team,date", ["a,b,2024-01-01", "b,c,2024-01-02"])])
+    assert seen.problems == ["no column looks like the relation: choose one, or write what is done, like =beats"]
+    assert "--relation '=<what is done>'" in seen.command
+
+
 def test_a_first_row_of_data_is_no_header(tmp_path: Path) -> None:
     path = tmp_path / "CollegeMsg.txt"
     path.write_text("1 2 1082040961\n3 4 1082155839\n5 2 1082414391\n")

@@ -110,7 +110,8 @@ def _problems(guess: Guess, faults: Sequence[str]) -> list[str]:
     filled = {column.role: column for column in guess.columns}
     for role in ("subject", "relation", "object", "time"):
         if role not in guess.written:
-            problems.append(f"no column looks like the {role}: choose one")
+            instead = ", or write what is done, like =beats" if role == "relation" else ""
+            problems.append(f"no column looks like the {role}: choose one{instead}")
         elif role in filled and filled[role].filled < 100:
             problems.append(f"{filled[role].name} ({role}) is empty in {100 - filled[role].filled} % of rows")
     problems += guess.notes
