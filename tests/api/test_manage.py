@@ -17,7 +17,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
     (tmp_path / "e.csv").write_text(ROWS)
     taken = import_events(tmp_path / "e.csv", "mine", keep=["relation"])
-    assert "1 group of entities look alike" in " ".join(finding.text for finding in taken.findings)
+    assert "1 group of entities looks alike" in " ".join(finding.text for finding in taken.findings)
 
 
 def test_a_dataset_is_renamed_and_removed() -> None:
