@@ -200,6 +200,32 @@ def parts(
 
 
 @app.command()
+def checksums(
+    facts: Annotated[int, typer.Option(min=1000, help="How many facts the dataset holds.")] = 10_000_000,
+    folder: Annotated[Path | None, typer.Option(help="Where the dataset goes, and stays; else nowhere.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+) -> None:
+    """What comparing every byte with its checksum costs on first read.
+
+    \b
+    python -m benchmarks checksums --save results/bench/checksums.json
+    """
+    from benchmarks.checksums import measure
+
+    with busy("opening"):
+        found = measure(facts, folder)
+    if save is not None:
+        found.write(save)
+    rows = [
+        ("open dataset and index", found.open_s, found.unchecked_open_s, found.open_ratio),
+        ("first answer", found.answer_s, found.unchecked_answer_s, found.answer_ratio),
+    ]
+    print_table("", (f"{found.facts} facts", "checked (s)", "unchecked (s)", "ratio"), rows)
+    per_s = found.bytes / (found.open_s - found.unchecked_open_s) / 1e9
+    print_text(f"{found.bytes / 1e9:.2f} GB are compared at {per_s:.1f} GB/s")
+
+
+@app.command()
 def speed(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")],
     model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],

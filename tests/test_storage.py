@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -118,6 +119,31 @@ def test_the_lock_and_not_the_age_tells_what_may_be_swept(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == [], "its writer is dead, however young it looks"
 
 
+def test_no_clock_tells_which_of_two_folders_is_newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One replacement was killed before it removed what stepped aside, one between its renames; the clock went back."""
+    folder = tmp_path / "folder"
+    publish(folder, "first")
+    shutil.copytree(folder, tmp_path / ".folder.previous-0123456789abcdef")
+    publish(tmp_path / "other folder", "second")
+    shutil.rmtree(folder)
+    (tmp_path / "other folder").rename(folder)
+    year_2100 = 4_102_444_800
+    os.utime(tmp_path / ".folder.previous-0123456789abcdef" / MANIFEST, (year_2100, year_2100))
+    stepped_aside = False
+
+    def killed(operation: Operation, path: Path) -> None:
+        nonlocal stepped_aside
+        if stepped_aside and operation == "rename":
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        stepped_aside |= operation == "rename" and path == folder
+
+    with monkeypatch.context() as patch, suppress(OSError):
+        patch.setattr(storage, "fault", killed)
+        publish(folder, "third")
+    assert not folder.exists()
+    assert text_of(folder) == "second"
+
+
 SCRATCH = """
 import time
 from xerte.storage import scratch_folder
@@ -147,6 +173,18 @@ def test_rows_in_a_temporary_folder_do_not_outlive_the_next_run(
     with scratch_folder():
         assert not left.exists()
     assert [path.name for path in tmp_path.iterdir()] == [".other.new-0123456789abcdef"], "not ours: it stays"
+
+
+def test_without_a_temporary_folder_a_pipe_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        pytest.raises(FileNotFoundError, match="No usable temporary directory") as told,
+        atomic_file(tmp_path / "pipe", to_device=True),
+    ):
+        raise AssertionError
+    assert told.value.filename == "TMPDIR"
 
 
 def test_sweeping_leaves_what_is_not_ours(tmp_path: Path) -> None:

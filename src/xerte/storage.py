@@ -205,6 +205,13 @@ def sweep(folder: Path, of: str = "") -> None:
                 remove(place)
 
 
+def _temporary_folder() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, error.strerror, "TMPDIR") from None
+
+
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A temporary folder for rows of the user's, which nobody else may read.
@@ -214,7 +221,7 @@ def scratch_folder() -> Iterator[Path]:
     Raises:
         OSError: there is no place for temporary files.
     """
-    parent = Path(tempfile.gettempdir())
+    parent = _temporary_folder()
     sweep(parent, of=_SCRATCH)
     with _temporary(parent / _SCRATCH, "new") as folder:
         folder.mkdir(mode=0o700)
@@ -240,7 +247,7 @@ def atomic_file(path: Path, *, to_device: bool = False) -> Iterator[Path]:
     regular = mode is None or stat.S_ISREG(mode)
     target = Path(os.path.realpath(path)) if regular else path
     if to_device and not regular:
-        target = Path(tempfile.gettempdir()) / path.name
+        target = _temporary_folder() / path.name
     _make_parent(target)
     sweep(target.parent)
     with _temporary(target, "part") as part:
@@ -325,6 +332,8 @@ def _check_free(folder: Path, replace: bool) -> None:
 def _swap(new: Path, folder: Path, replace: bool) -> None:
     """Renames `new` to `folder`, which steps aside; under the folder's lock."""
     _check_free(folder, replace)
+    if folder.exists():
+        _forget_aside(folder)  # at most one steps aside: no clock has to tell which of two is newer
     aside = _hidden(folder, "previous")
     with suppress(FileNotFoundError):
         rename(folder, aside)
@@ -335,6 +344,11 @@ def _swap(new: Path, folder: Path, replace: bool) -> None:
             rename(aside, folder)
         raise
     fsync(folder.parent)
+    _forget_aside(folder)
+
+
+def _forget_aside(folder: Path) -> None:
+    """Removes what stepped aside for a folder that is there; under the folder's lock."""
     for place in _aside(folder):
         trash = _hidden(folder, "new")  # a name that `sweep` removes: what is called "previous" must be complete
         rename(place, trash)
@@ -375,6 +389,17 @@ def recover(folder: Path) -> None:
                 written[place] = (place / MANIFEST).stat().st_mtime_ns
         if written:
             rename(max(written, key=written.__getitem__), folder)
+
+
+def is_there(folder: Path) -> bool:
+    """Whether a published folder is there, also at the instant in which another takes its place."""
+    recover(folder)
+    for _ in range(3):
+        if folder.is_dir() or not folder_lock(folder).exists():
+            break
+        with suppress(OSError), lock(folder_lock(folder)):
+            pass  # whoever replaces it is done
+    return folder.is_dir()
 
 
 def folders_in(parent: Path) -> list[Path]:

@@ -88,6 +88,22 @@ def test_a_file_waits_until_its_writer_is_done(mine: str, tmp_path: Path) -> Non
     assert appended(mine) == ["a"]
 
 
+def test_a_clock_that_was_set_back_does_not_make_a_file_wait_for_years(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox, passed = tmp_path / "inbox", [0.0]
+    inbox.mkdir()
+    (inbox / "1.csv").write_text("subject,relation,object,time\na,visits,Ann,2024-01-21\n")
+    os.utime(inbox / "1.csv", (time.time() + 1e8, time.time() + 1e8))
+    monkeypatch.setattr("xerte.api.follow.time.monotonic", lambda: passed[0])
+    source = Directory(inbox)
+    follow(mine, source, once=True)
+    assert appended(mine) == [], "it was seen just now"
+    passed[0] = 2
+    follow(mine, source, once=True)
+    assert appended(mine) == ["a"]
+
+
 def test_lines_are_known_by_their_ids_and_bad_ones_are_told(mine: str) -> None:
     problems: list[str] = []
 

@@ -1,5 +1,6 @@
 """A table over HTTP: looked at before anything is kept, then asked about."""
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,16 @@ def test_the_limits_of_a_table(served: Served) -> None:
         assert send(client, "/preview").status_code == 413
     with local(served, ServerSettings(max_tables=0)) as client:
         assert send(client, "/preview").status_code == 503
+
+
+@pytest.mark.parametrize("path", ["/preview", ""])
+def test_without_a_temporary_folder_a_table_is_refused(
+    served: Served, own_home: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    with local(served, ServerSettings(write=True)) as client:
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+        told = send(client, path, name="visits", **COLUMNS)
+    assert told.status_code == 422
+    assert told.json()["message"].startswith("no temporary folder can be made")
+    assert [one.name for one in datasets.listed() if one.kind == "imported"] == []

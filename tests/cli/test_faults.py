@@ -52,16 +52,46 @@ def test_an_import_without_memory_for_its_index_is_whole(tmp_path: Path) -> None
     assert (code, said) == (0, [])
 
 
-@pytest.mark.parametrize("words", ["data import e.csv --name other", "explain mine a r 2024-01-28 --labels names.csv"])
-def test_without_a_temporary_folder(tmp_path: Path, words: str) -> None:
+def test_without_a_temporary_folder(tmp_path: Path) -> None:
+    """Whatever would write rows of the user's there says so, and nothing else; what needs none goes on."""
     (tmp_path / "e.csv").write_text(ROWS)
+    (tmp_path / "q.csv").write_text("subject,relation,time\na,r,2024-02-01\n")
     (tmp_path / "names.csv").write_text("name,label\na,Ada\n")
+    (tmp_path / "aliases.csv").write_text("alias,name\nb1,b2\n")
     code, _ = run(f"{XERTE} data import e.csv --name mine", tmp_path)
     assert code == 0
-    (tmp_path / "sitecustomize.py").write_text("import tempfile\ntempfile._candidate_tempdir_list = lambda: []\n")
-    code, said = run(f"{XERTE} {words}", tmp_path, PYTHONPATH=f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
-    assert (code, len(said)) == (2, 1)
-    assert said[0].startswith("xerte: no temporary folder can be made: ")
+    (tmp_path / "none.py").write_text(
+        "import contextlib, io, sys, tempfile\n"
+        "tempfile._candidate_tempdir_list = lambda: []\n"
+        "from xerte.cli import app\n"
+        "for line in sys.stdin:\n"
+        "    said = io.StringIO()\n"
+        "    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):\n"
+        "        try:\n"
+        "            app(line.split())\n"
+        "        except SystemExit as ended:\n"
+        "            code = ended.code\n"
+        "    print(code or 0, repr(said.getvalue()), file=sys.stderr)\n"
+    )
+    lines = [
+        "data import e.csv --name other",
+        "data merge mine b1 b2",
+        "data merge mine --aliases aliases.csv",
+        "data preview e.csv",
+        "data backup mine m.tar",
+        "forecast mine --queries q.csv --model recurrence --out a.csv",
+        "explain mine a r 2024-01-28 --labels names.csv",
+    ]
+    (tmp_path / "lines").write_text(
+        "\n".join([*lines, "data append mine e.csv", "data backup mine m.tar", "data check mine"])
+    )
+    code, said = run(f"{sys.executable} none.py < lines", tmp_path)
+    assert code == 0
+    refused = "2 'xerte: no temporary folder can be made: No usable temporary directory found in []; set TMPDIR\\n'"
+    assert said == [*[refused] * len(lines), "0 ''", refused, "0 ''"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["e.csv", "q.csv", "names.csv", "aliases.csv", "none.py", "lines", "datasets"]
+    )
 
 
 def test_rejects_that_do_not_fit(tmp_path: Path) -> None:

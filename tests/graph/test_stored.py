@@ -1,11 +1,15 @@
 """The index on disk: the answers of a built one, and never those of a damaged or foreign one."""
 
 import dataclasses
+import errno
 import hashlib
 import json
 import os
 import resource
 import shutil
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import xerte
+from xerte import storage
 from xerte.api import datasets
 from xerte.api.imports import import_events
 from xerte.baselines.recurrence import Recurrence
@@ -29,7 +34,7 @@ from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import DatasetError, RemadeWarning
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import FOLDER, index_of, open_index, save_index, verify_index
-from xerte.storage import MANIFEST
+from xerte.storage import MANIFEST, Operation
 
 Fact = tuple[int, int, int, int]
 FACTS: list[Fact] = [(0, 1, 2, 5), (2, 0, 1, 3), (1, 2, 1, 4), (3, 0, 0, 1), (0, 1, 2, 6)]
@@ -326,3 +331,117 @@ def test_importing_makes_the_index_and_models_open_it(
     model = xerte.Model(Recurrence((1.0, 1.0), 1), xerte.load("mine"))
     assert model.history.num_edges == 14
     assert model.forecast("a", "r", "2014-01-08").answers[0].entity == "b1"
+
+
+ROWS = "subject,relation,object,time\n" + "".join(f"a,r,b{day % 3},2014-01-0{day}\n" for day in range(1, 8))
+
+
+def _full_disk(path: Path) -> Exception:
+    return OSError(errno.ENOSPC, "No space left on device", str(path))
+
+
+def _no_permission(path: Path) -> Exception:
+    return PermissionError(errno.EACCES, "Permission denied", str(path))
+
+
+def _odd(path: Path) -> Exception:
+    return RuntimeError("could not create a primitive")
+
+
+@pytest.mark.parametrize("why", [_full_disk, _no_permission, _odd])
+def test_an_import_whose_index_cannot_be_made_is_whole(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, why: Callable[[Path], Exception]
+) -> None:
+    """At the first or any fifth write of the index, whatever the reason: the dataset is there, says so, answers."""
+    (tmp_path / "e.csv").write_text(ROWS)
+    wanted = import_events(tmp_path / "e.csv", "wanted").dataset
+    told, at = set[bool](), 1
+    while True:
+        seen = 0
+
+        def fault(_: Operation, path: Path, at: int = at) -> None:
+            nonlocal seen
+            seen += f"{FOLDER}.new" in str(path)
+            if seen == at and f"{FOLDER}.new" in str(path):
+                raise why(path)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(storage, "fault", fault)
+            imported = import_events(tmp_path / "e.csv", "mine", replace=True)
+        kinds = [finding.kind for finding in imported.findings]
+        told.add("no index" in kinds)
+        assert "no index" in kinds or (imported.folder / FOLDER / MANIFEST).is_file()
+        datasets.check("mine")
+        assert_same(index_of(xerte.load("mine")), built(wanted))
+        assert not [path for path in imported.folder.iterdir() if path.name.startswith(".")]
+        if seen < at:
+            break
+        at += 5
+    assert told == {True, False}
+    assert at > 10
+
+
+def test_a_file_in_the_place_of_the_index_is_left_alone(tmp_path: Path, own_home: Path) -> None:
+    (tmp_path / "e.csv").write_text(ROWS)
+    folder = import_events(tmp_path / "e.csv", "mine").folder
+    shutil.rmtree(folder / FOLDER)
+    (folder / FOLDER).write_text("the user's")
+    assert xerte.Model(Recurrence((1.0, 1.0), 1), xerte.load("mine")).forecast("a", "r", "2014-01-08").answers
+    assert (folder / FOLDER).read_text() == "the user's"
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from xerte.data import catalog
+from xerte.data.events import read_events
+from xerte.data.splits import split_by_fraction
+log = read_events(Path(sys.argv[1]))
+print("ready", flush=True)
+for _ in range(int(sys.argv[2])):
+    catalog.add(split_by_fraction(log, "mine"), replace=True)
+"""
+
+
+def test_many_readers_beside_two_writers(tmp_path: Path, own_home: Path) -> None:
+    """What a reader opens is all of one writer's dataset, with its own index, however often it is replaced."""
+    for one in "xy":
+        (tmp_path / f"{one}.csv").write_text(ROWS.replace(",b", f",{one}"))
+    import_events(tmp_path / "x.csv", "mine")
+    command = [sys.executable, "-c", WRITER]
+    writers = [
+        subprocess.Popen([*command, str(tmp_path / f"{one}.csv"), "25"], stdout=subprocess.PIPE, text=True)
+        for one in "xy"
+    ]
+    found, problems = set[str](), list[BaseException]()
+
+    def read() -> None:
+        try:
+            while any(writer.poll() is None for writer in writers):
+                dataset = xerte.load("mine")
+                names = {name[0] for name in dataset.entities} - {"a"}
+                index = index_of(dataset)
+                assert (len(names), index.num_edges) == (1, 2 * len(dataset.facts))
+                assert_same(index, built(dataset))
+                found.update(names)
+        except BaseException as problem:
+            problems.append(problem)
+
+    readers = [threading.Thread(target=read) for _ in range(8)]
+    try:
+        for reader in readers:
+            reader.start()
+        for writer in writers:
+            assert writer.wait(120) == 0
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+            assert writer.stdout is not None
+            writer.stdout.close()
+        for reader in readers:
+            reader.join()
+    assert problems == []
+    assert found == {"x", "y"}
+    datasets.check("mine")
+    assert [path.name for path in (own_home / "datasets").iterdir()] == ["mine"]

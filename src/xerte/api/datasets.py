@@ -13,6 +13,7 @@ from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
 from xerte.data.splits import Finding
 from xerte.data.statistics import Statistics, statistics_of
+from xerte.storage import MANIFEST
 from xerte.types import ProgressCallback, Split
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ def get(name: str, source: Path | None = None, progress: ProgressCallback | None
     return dataset, catalog.dataset_folder(name)
 
 
-def make_index(dataset: Dataset) -> None:
-    """Makes sure that the index lies beside a dataset opened from a folder."""
-    from xerte.graph.stored import index_of
+def make_index(dataset: Dataset) -> bool:
+    """Makes the index beside a dataset opened from a folder; whether it lies there now."""
+    from xerte.graph.stored import FOLDER, index_of
 
     index_of(dataset)
+    return dataset.kept is not None and (dataset.kept.columns / FOLDER / MANIFEST).exists()
 
 
 def statistics(dataset: Dataset | str) -> Statistics:

@@ -148,6 +148,7 @@ class Directory:
         if not self.path.is_dir():
             raise InputError(f"there is no directory {self.path}")
         self._refused: dict[str, int] = {}
+        self._seen: dict[str, tuple[tuple[int, int], float]] = {}
 
     def refuse(self, place: Place) -> None:
         """As `Source.refuse`."""
@@ -173,7 +174,11 @@ class Directory:
             raise problem
 
     def _settled(self, file: Path) -> bool:
-        quiet = time.time() - file.stat().st_mtime
+        """By what the clock says, or by what was seen: a clock that was set back makes a file young for years."""
+        now, state = time.monotonic(), (file.stat().st_size, file.stat().st_mtime_ns)
+        seen, since = self._seen.get(file.name, (state, now))
+        self._seen[file.name] = (state, since if seen == state else now)
+        quiet = max(time.time() - file.stat().st_mtime, now - self._seen[file.name][1])
         if file.suffix in (".gz", ".parquet") or quiet >= 10 * self.settle_s:
             return quiet >= self.settle_s
         with file.open("rb") as content:

@@ -160,7 +160,8 @@ def _kept(dataset: Dataset, report: "ReadReport | None", more: Sequence[Finding]
     dataset = store.open_dataset(folder)
     found = [*(report.findings if report else ()), *more, *findings(dataset)]
     try:
-        make_index(dataset)
+        if not make_index(dataset):
+            raise OSError("nothing can be written beside the dataset")
     except (XerteError, OSError, ImportError, MemoryError, RuntimeError) as error:
         # The dataset is whole, and whoever needs the index makes it.
         text = f"the index could not be made now ({one_line(str(error), 100)}): it is when it is needed"

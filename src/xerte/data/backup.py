@@ -7,9 +7,10 @@ from xerte.data import store
 from xerte.data.eventstore import FILE, EventStore
 from xerte.data.folder import file_sha256, replace_manifest
 from xerte.data.live import is_live
+from xerte.data.reading import scratch_folder
 from xerte.errors import DatasetError, InputError
 from xerte.files import replacing
-from xerte.storage import MANIFEST, atomic_folder, fsync, open_regular, scratch_folder
+from xerte.storage import MANIFEST, atomic_folder, fsync, open_regular
 
 _SUM = f"{FILE}.sha256"
 

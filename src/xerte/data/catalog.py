@@ -15,7 +15,7 @@ from xerte.data.published import BENCHMARKS, PUBLIC_HOME, Benchmark
 from xerte.data.statistics import statistics_of
 from xerte.errors import DatasetError, InputError, shown
 from xerte.home import home_folder
-from xerte.storage import MANIFEST, folders_in, lock, recover, remove, remove_folder
+from xerte.storage import MANIFEST, folders_in, is_there, lock, recover, remove, remove_folder
 from xerte.types import ProgressCallback
 
 WORLD = "world"
@@ -167,7 +167,7 @@ def find(name_or_folder: str | Path, home: Path | None = None) -> Path:
     """
     name = str(name_or_folder)
     kept = dataset_folder(name, home) if _NAME.fullmatch(name) and not isinstance(name_or_folder, Path) else None
-    if kept is not None and kept in folders_in(kept.parent):
+    if kept is not None and is_there(kept):
         return kept
     folder = Path(name_or_folder).expanduser()
     recover(folder)

@@ -8,10 +8,10 @@ import hashlib
 import io
 import json
 import mmap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from xerte.storage import (
     write_new,
 )
 
+_T = TypeVar("_T")
 _MANIFEST_LIMIT = 16 << 20
 _BLOCK = 1 << 18
 _REMEDY = "remove the folder, then get or import the dataset again"
@@ -156,6 +157,33 @@ def read_manifest(folder: Path, format: str, *versions: int) -> dict[str, Any]:
     if written != seal(body) or not _well_formed(body.get("files")):
         raise damaged(path, "has changed since it was written")
     return dict(body)
+
+
+def unchanging(folders: Sequence[Path], read: Callable[[], _T]) -> _T:
+    """What is read of folders. Where that fails and one of them was replaced meanwhile, it is read again.
+
+    The manifests tell, not by what they say: the same content may come back after another.
+    """
+
+    def manifests() -> list[tuple[int, int] | None]:
+        return [_identity(folder / MANIFEST) for folder in folders]
+
+    while True:
+        before = manifests()
+        try:
+            return read()
+        except DatasetError as error:
+            gone = error.code == "damaged_dataset" and not all(folder.is_dir() for folder in folders)
+            if manifests() == before and not gone:  # what is not there any more was not damaged
+                raise
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_ctime_ns
 
 
 def _well_formed(files: object) -> bool:

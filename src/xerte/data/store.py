@@ -17,12 +17,13 @@ from xerte.data.folder import (
     open_arrays,
     read_manifest,
     seal,
+    unchanging,
     write_arrays,
     write_manifest,
 )
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
-from xerte.errors import DatasetError, InputError
+from xerte.errors import InputError
 from xerte.storage import atomic_folder
 from xerte.types import Split
 
@@ -96,20 +97,13 @@ def verify(folder: Path) -> Dataset:
 
 
 def _newest(folder: Path, *, thorough: bool) -> Dataset:
-    """The columns and what was appended since; where a compaction replaces them at this instant, the new ones."""
-    while True:
-        before = seal(describe(folder))
-        try:
-            base = _open(folder, thorough=thorough)
-        except DatasetError:
-            if seal(describe(folder)) == before:
-                raise
-        else:
-            if live.is_live(folder):
-                return live.over(base)
-            if base.kept is not None and base.kept.through:
-                raise damaged(folder, f"has lost its log, {LOG}: restore it from a backup")
-            return base
+    """The columns and what was appended since; where they are replaced at this instant, the new ones."""
+    base = unchanging((folder,), lambda: _open(folder, thorough=thorough))
+    if live.is_live(folder):
+        return live.over(base)
+    if base.kept is not None and base.kept.through:
+        raise damaged(folder, f"has lost its log, {LOG}: restore it from a backup")
+    return base
 
 
 def describe(folder: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from xerte.data.folder import (
     open_arrays,
     read_manifest,
     seal,
+    unchanging,
     write_arrays,
     write_manifest,
 )
@@ -47,8 +48,9 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu", memory: int |
     if dataset.kept is not None and dataset.kept.live is not None:
         return _live_index(dataset, dataset.kept.live, device)
     if dataset.kept is not None:
+        kept = dataset.kept
         try:
-            return open_index(dataset, dataset.kept).to(device)
+            return unchanging((kept.folder, kept.columns / FOLDER), lambda: open_index(dataset, kept)).to(device)
         except DatasetError as error:
             if error.code == "damaged_dataset":
                 warnings.warn(f"{error.message}: the index is made anew", RemadeWarning, stacklevel=2)
