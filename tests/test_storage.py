@@ -144,6 +144,35 @@ def test_no_clock_tells_which_of_two_folders_is_newer(tmp_path: Path, monkeypatc
     assert text_of(folder) == "second"
 
 
+def test_what_is_written_into_a_folder_that_is_replaced_is_not_half_in_the_next(tmp_path: Path) -> None:
+    publish(tmp_path / "folder", "first")
+    with (  # noqa: PT012
+        pytest.raises(FileNotFoundError, match="replaced meanwhile"),
+        atomic_folder(tmp_path / "folder" / "index", replace=True) as new,
+    ):
+        write_new(new / "part", b"")
+        publish(tmp_path / "folder", "second")
+        write_new(new / MANIFEST, b"{}")
+    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == [MANIFEST, "part"]
+
+
+def test_a_late_writer_does_not_keep_the_next_folder_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins the folder anew between the two renames of a replacement."""
+    folder = tmp_path / "folder"
+    publish(folder, "first")
+
+    once = iter([True])
+
+    def late_once(operation: Operation, path: Path) -> None:
+        if operation == "rename" and not folder.exists() and next(once, False):
+            (folder / ".index.new-0123456789abcdef").mkdir(parents=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "fault", late_once)
+        publish(folder, "second")
+    assert text_of(folder) == "second"
+
+
 SCRATCH = """
 import time
 from xerte.storage import scratch_folder

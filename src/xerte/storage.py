@@ -305,12 +305,35 @@ def atomic_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
     with _temporary(folder, "new") as new:
         fault("create", new)
         new.mkdir()
-        yield new
-        for place, _, _ in os.walk(new):
-            fsync(Path(place))
-        with lock(folder_lock(folder)):
-            _swap(new, folder, replace)
+        with _same(new) as check:
+            yield new
+            for place, _, _ in os.walk(new):
+                fsync(Path(place))
+            with lock(folder_lock(folder)):
+                check()
+                _swap(new, folder, replace)
     sweep(folder.parent)
+
+
+@contextmanager
+def _same(new: Path) -> Iterator[Callable[[], None]]:
+    """Gives a check that a folder is the one it was: what holds it may be replaced, and then its path leads elsewhere.
+
+    Half of it, written anew, would be there else. It is held open, so that no other gets its number.
+    """
+    if os.name == "nt":  # what is open there is not replaced
+        yield lambda: None
+        return
+    handle = os.open(new, os.O_RDONLY)
+    try:
+
+        def check() -> None:
+            if not os.path.samestat(os.fstat(handle), new.stat()):
+                raise FileNotFoundError(errno.ENOENT, "what holds it was replaced meanwhile", str(new))
+
+        yield check
+    finally:
+        os.close(handle)
 
 
 def folder_lock(folder: Path) -> Path:
@@ -338,13 +361,30 @@ def _swap(new: Path, folder: Path, replace: bool) -> None:
     with suppress(FileNotFoundError):
         rename(folder, aside)
     try:
-        rename(new, folder)
+        _move_in(new, folder)
     except BaseException:
         with suppress(FileNotFoundError):
             rename(aside, folder)
         raise
     fsync(folder.parent)
     _forget_aside(folder)
+
+
+def _move_in(new: Path, folder: Path) -> None:
+    """Renames `new` to `folder`, whose former owner has just stepped aside.
+
+    Who was writing into that one may have begun its place anew by now: that has no manifest and belongs to nobody.
+    """
+    for _ in range(10):
+        try:
+            rename(new, folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or (folder / MANIFEST).exists():
+                raise
+            remove(folder)
+        else:
+            return
+    rename(new, folder)
 
 
 def _forget_aside(folder: Path) -> None:

@@ -160,22 +160,20 @@ def read_manifest(folder: Path, format: str, *versions: int) -> dict[str, Any]:
 
 
 def unchanging(folders: Sequence[Path], read: Callable[[], _T]) -> _T:
-    """What is read of folders. Where that fails and one of them was replaced meanwhile, it is read again.
+    """What is read of folders. Where that fails while one of them is replaced, it is read again.
 
-    The manifests tell, not by what they say: the same content may come back after another.
+    It is damaged if it fails twice with the same manifests, told by their files: the same content may come back after
+    another, and for an instant a folder that steps aside is not there.
     """
-
-    def manifests() -> list[tuple[int, int] | None]:
-        return [_identity(folder / MANIFEST) for folder in folders]
-
+    failed: list[tuple[int, int] | None] = []
     while True:
-        before = manifests()
+        before = [_identity(folder / MANIFEST) for folder in folders]
         try:
             return read()
-        except DatasetError as error:
-            gone = error.code == "damaged_dataset" and not all(folder.is_dir() for folder in folders)
-            if manifests() == before and not gone:  # what is not there any more was not damaged
+        except DatasetError:
+            if failed == before == [_identity(folder / MANIFEST) for folder in folders]:
                 raise
+            failed = before
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
