@@ -10,13 +10,12 @@ from unittest import mock
 
 import torch
 
-from benchmarks.live import DAYS, make
+from benchmarks.live import make
 from benchmarks.record import Machine
-from xerte.baselines.recurrence import Recurrence
+from xerte.api.model import Model
 from xerte.data import folder as files
 from xerte.data import store
 from xerte.files import write_json
-from xerte.forecaster import Queries
 from xerte.graph.stored import index_of, open_index
 
 FORMAT = "xerte checksums 1"
@@ -85,6 +84,6 @@ def _open(place: Path) -> None:
 
 
 def _answer(place: Path) -> None:
-    history = index_of(store.open_dataset(place))
-    query = Queries.at(*(torch.tensor([value]) for value in (0, 0, DAYS)))
-    Recurrence((1.0, 1.0), 1).forecast(history, query)
+    dataset = store.open_dataset(place)
+    last = dataset.calendar.format(int(dataset.facts.time[-1]))
+    Model.load("recurrence", dataset).forecast(dataset.entities[0], dataset.relations[0], last)

@@ -13,7 +13,6 @@ from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
 from xerte.data.splits import Finding
 from xerte.data.statistics import Statistics, statistics_of
-from xerte.storage import MANIFEST
 from xerte.types import ProgressCallback, Split
 
 if TYPE_CHECKING:
@@ -72,10 +71,10 @@ def get(name: str, source: Path | None = None, progress: ProgressCallback | None
 
 def make_index(dataset: Dataset) -> bool:
     """Makes the index beside a dataset opened from a folder; whether it lies there now."""
-    from xerte.graph.stored import FOLDER, index_of
+    from xerte.graph.stored import index_of, is_stored
 
     index_of(dataset)
-    return dataset.kept is not None and (dataset.kept.columns / FOLDER / MANIFEST).exists()
+    return is_stored(dataset)
 
 
 def statistics(dataset: Dataset | str) -> Statistics:

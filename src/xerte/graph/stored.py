@@ -27,7 +27,7 @@ from xerte.errors import DatasetError, RemadeWarning
 from xerte.graph.index import TemporalIndex
 from xerte.graph.ordering import sorted_segments
 from xerte.graph.tail import TailIndex
-from xerte.storage import atomic_folder
+from xerte.storage import MANIFEST, atomic_folder
 
 FOLDER = "index"
 _SMALL_TAIL = 4096
@@ -58,6 +58,11 @@ def index_of(dataset: Dataset, device: torch.device | str = "cpu", memory: int |
             save_index(dataset, dataset.kept, memory)
             return open_index(dataset, dataset.kept).to(device)
     return TemporalIndex.build(dataset.facts, dataset.num_entities, dataset.num_relations, device)
+
+
+def is_stored(dataset: Dataset) -> bool:
+    """Whether an index lies beside the dataset; what is wrong with it, opening it says."""
+    return dataset.kept is not None and (dataset.kept.columns / FOLDER / MANIFEST).exists()
 
 
 def _live_index(dataset: Dataset, live: Live, device: torch.device | str = "cpu") -> TemporalIndex:
