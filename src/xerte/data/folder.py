@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import mmap
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
@@ -32,6 +33,8 @@ from xerte.storage import (
 _T = TypeVar("_T")
 _MANIFEST_LIMIT = 16 << 20
 _BLOCK = 1 << 18
+_PARSING = threading.Lock()
+"""A header is a Python literal, and Python 3.11 now and then fails to parse two of them at once."""
 _REMEDY = "remove the folder, then get or import the dataset again"
 
 
@@ -238,7 +241,8 @@ def _open_array(path: Path, entry: FileEntry, dtype: np.dtype[Any], length: int,
             if path.suffix == ".npy":
                 file.seek(0)
                 np.lib.format.read_magic(file)
-                shape, _, kind = np.lib.format.read_array_header_1_0(file)
+                with _PARSING:
+                    shape, _, kind = np.lib.format.read_array_header_1_0(file)
                 found, offset = (kind, shape), file.tell()
             if found != (dtype, (length,)) or size != offset + length * dtype.itemsize:
                 raise damaged(path, f"does not hold {length} values of {dtype}")
