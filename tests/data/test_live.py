@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from xerte import storage
-from xerte.data import acknowledged, compaction, live, store
+from xerte.data import acknowledged, backup, compaction, live, store
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.eventstore import FILE, EventStore
@@ -218,7 +218,7 @@ def test_compaction_changes_the_columns_and_nothing_else(folder: Path) -> None:
     assert compact(folder).added
     assert compact(folder) == compaction.Compacted(0, 0)
     names = {path.name.partition("-")[0] for path in folder.iterdir()}
-    assert names == {"manifest.json", "base", "events.sqlite", "events.count"}
+    assert names == {"manifest.json", "base", "events.sqlite", "events.count", "appended.txt"}
     assert store.describe(folder)["version"] == 2
 
 
@@ -307,7 +307,8 @@ def test_a_log_that_is_gone_is_missed(folder: Path) -> None:
     (folder / FILE).unlink()
     with pytest.raises(DatasetError, match=r"events\.sqlite is missing, and with it 1 acknowledged events"):
         store.open_dataset(folder)
-    (folder / acknowledged.FILE).unlink()
+    for name in (acknowledged.FILE, acknowledged.MARK):
+        (folder / name).unlink()
     with pytest.raises(DatasetError, match=r"has lost its log, events\.sqlite"):
         store.open_dataset(folder)
 
@@ -322,7 +323,30 @@ def test_a_log_that_is_gone_before_anything_was_compacted_is_missed_and_not_made
     with pytest.raises(DatasetError, match="is missing, and with it 1 acknowledged events"):
         dataset.append([VISIT])
     (folder / acknowledged.FILE).unlink()
+    for look in (store.open_dataset, store.verify, lambda folder: dataset.append([VISIT])):
+        with pytest.raises(DatasetError, match="is missing, and with it all events that were appended") as told:
+            look(folder)
+        assert str(told.value.hint).startswith("restore the dataset from a backup")
+    (folder / acknowledged.MARK).unlink()
     assert len(store.open_dataset(folder).append([VISIT]).facts) == 5
+
+
+def test_a_log_that_is_gone_is_missed_after_a_restore_and_in_folders_of_older_programs(
+    folder: Path, tmp_path: Path
+) -> None:
+    assert not live.is_live(folder)
+    dataset = store.open_dataset(folder).append([VISIT])
+    (folder / acknowledged.MARK).unlink()  # older programs did not write it
+    assert len(store.verify(folder).facts) == 5
+    dataset.append([VISIT])
+    backup.backup(folder, tmp_path / "small.tar")
+    backup.restore(tmp_path / "small.tar", tmp_path / "again")
+    for place in (folder, tmp_path / "again"):
+        assert len(store.verify(place).facts) == 6
+        for file in place.glob("events.*"):
+            file.unlink()
+        with pytest.raises(DatasetError, match="is missing, and with it all events that were appended"):
+            store.verify(place)
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut", "changed"])

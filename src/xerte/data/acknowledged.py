@@ -3,8 +3,12 @@
 SQLite does not miss its own file, nor the end of a WAL that was damaged or removed: it opens what is left, and events
 that were acknowledged would be gone without a word. The file is written over after every batch and not synced: what a
 power loss leaves of it tells of an earlier batch, never of one that is not there.
+
+A second file, written once before the first batch and synced, says that there is a log at all: who deletes the log and
+the count deletes nothing unnoticed.
 """
 
+import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +17,26 @@ from xerte import storage
 from xerte.errors import DatasetError
 
 FILE = "events.count"
+MARK = "appended.txt"
+_WORDS = (
+    b"Events were appended to this dataset. They are in events.sqlite: keep it, or restore the dataset from a backup.\n"
+)
 _LENGTH = 48
+
+
+def mark(folder: Path) -> None:
+    """Notes, once and durably, that there is a log. Its file must be there already: a kill in between loses nothing.
+
+    Raises:
+        OSError: that cannot be noted.
+    """
+    if not is_marked(folder):
+        storage.atomic_write(folder / MARK, _WORDS)
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether it was ever noted that there is a log; a log of an older program is marked with its next batch."""
+    return os.path.lexists(folder / MARK)
 
 
 def tell(folder: Path, rows: int, names: int) -> None:
@@ -45,8 +68,13 @@ def refuse_loss(log: Path, rows: int | None, names: int = 0) -> None:
         DatasetError: it does not.
     """
     wanted_rows, wanted_names = told(log.parent)
-    hint = f"restore the dataset from a backup; what is left is taken for all there is once {FILE} is removed"
-    if rows is None and wanted_rows:
-        raise DatasetError(f"{log} is missing, and with it {wanted_rows:,} acknowledged events", hint=hint)
+    if rows is None and (wanted_rows or is_marked(log.parent)):
+        lost = f"{wanted_rows:,} acknowledged events" if wanted_rows else "all events that were appended"
+        raise DatasetError(f"{log} is missing, and with it {lost}", hint=_remedy(f"{FILE} and {MARK} are"))
     if rows is not None and (rows < wanted_rows or names < wanted_names):
-        raise DatasetError(f"{log} has lost {wanted_rows - rows:,} of {wanted_rows:,} acknowledged events", hint=hint)
+        lost = f"{wanted_rows - rows:,} of {wanted_rows:,} acknowledged events"
+        raise DatasetError(f"{log} has lost {lost}", hint=_remedy(f"{FILE} is"))
+
+
+def _remedy(files: str) -> str:
+    return f"restore the dataset from a backup; what is left is taken for all there is once {files} removed"

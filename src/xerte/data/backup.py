@@ -3,7 +3,7 @@
 import tarfile
 from pathlib import Path
 
-from xerte.data import store
+from xerte.data import acknowledged, store
 from xerte.data.eventstore import FILE, EventStore
 from xerte.data.folder import file_sha256, replace_manifest
 from xerte.data.live import is_live
@@ -84,6 +84,7 @@ def restore(file: Path, folder: Path, *, replace: bool = False) -> None:
                 sealed = archive.extractfile(members[_SUM])
                 if sealed is None or sealed.read(100).decode() != file_sha256(new / FILE):
                     raise InputError(f"{file} is damaged: {FILE} is not what was backed up")
+                acknowledged.mark(new)
             replace_manifest(new, {**body, "name": folder.name})
             kept = store.verify(new).kept
             if kept is not None and kept.live is not None:

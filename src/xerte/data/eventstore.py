@@ -31,6 +31,7 @@ _UNSUMMED, _FORMAT = 1, 2
 _PATIENCE_S = 30.0
 _AS_JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once, not for every event
 _IDS_AT_ONCE = 500
+_NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 _SCHEMA = """
 CREATE TABLE event (
     seq INTEGER PRIMARY KEY,    -- the order of arrival
@@ -140,14 +141,21 @@ class EventStore:
         self._connection.close()
 
     def _create(self) -> None:
-        """Makes an empty log: under another name first, so that nobody ever meets half a schema."""
+        """Makes an empty log: under another name first, so that nobody ever meets half a schema.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         with storage.lock(storage.folder_lock(self.path.parent)):
             if self.path.exists():
                 return
             with storage.atomic_file(self.path) as part:
                 part.unlink()
                 with closing(sqlite3.connect(part)) as connection:
-                    connection.executescript(f"{_SCHEMA} {'; '.join(_SUMS)}; PRAGMA journal_mode = WAL;")
+                    try:
+                        connection.executescript(f"{_SCHEMA} {'; '.join(_SUMS)}; PRAGMA journal_mode = WAL;")
+                    except sqlite3.OperationalError as error:
+                        raise OSError(f"{error}") from None
 
     @contextmanager
     def _damage_is_told(self) -> Iterator[None]:
@@ -156,6 +164,9 @@ class EventStore:
         except (_BrokenSumError, TypeError, ValueError, LookupError, OverflowError) as error:
             raise DatasetError(f"{self.path} is damaged ({error}): restore it from a backup") from None
         except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "") in _NO_SPACE:
+                problem = f"no space is left for {FILE}-shm, which readers need: free some"
+                raise DatasetError(f"{self.path} cannot be opened: {problem}") from None
             if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
                 raise DatasetError(f"{self.path} cannot be opened: {error}") from None
             raise DatasetError(f"{self.path} cannot be read ({error}): restore it from a backup") from None
@@ -283,20 +294,21 @@ class EventStore:
             DatasetError: the dataset was replaced since it was opened.
         """
         # The lock keeps the folder in its place; among each other, writers are kept apart by SQLite.
-        with self._one_at_a_time, storage.lock(storage.folder_lock(self.path.parent)):
-            try:
-                if self.path.stat().st_ino != self._inode:
-                    raise FileNotFoundError
-            except FileNotFoundError:
-                raise DatasetError(f"{self.path.parent} was replaced since it was opened: open it again") from None
-            storage.fault("write", self.path)
-            try:
+        try:
+            with self._one_at_a_time, storage.lock(storage.folder_lock(self.path.parent)):
+                try:
+                    if self.path.stat().st_ino != self._inode:
+                        raise FileNotFoundError
+                except FileNotFoundError:
+                    raise DatasetError(f"{self.path.parent} was replaced since it was opened: open it again") from None
+                storage.fault("write", self.path)
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
                     self._add_sums()
                     yield (batch := Batch(self._connection))
                     batch.count()
                     held = _written(self._connection)
+                    acknowledged.mark(self.path.parent)
                     storage.fault("fsync", self.path)
                     self._connection.execute("COMMIT")
                     acknowledged.tell(self.path.parent, *held)
@@ -304,8 +316,9 @@ class EventStore:
                     if self._connection.in_transaction:
                         self._connection.execute("ROLLBACK")
                     raise
-            except sqlite3.OperationalError as error:
-                raise InputError(f"{self.path} cannot be written: {error}; nothing of the batch was stored") from None
+        except (sqlite3.OperationalError, OSError) as error:
+            problem = error.strerror or error if isinstance(error, OSError) else error
+            raise InputError(f"{self.path} cannot be written: {problem}; nothing of the batch was stored") from None
 
     def _add_sums(self) -> None:
         if not self._summed and _version_of(self._connection) == _UNSUMMED:

@@ -50,7 +50,7 @@ class Live:
 
 def is_live(folder: Path) -> bool:
     """Whether something was ever appended to the dataset in this folder."""
-    return os.path.lexists(folder / FILE) or os.path.lexists(folder / acknowledged.FILE)
+    return any(os.path.lexists(folder / name) for name in (FILE, acknowledged.FILE, acknowledged.MARK))
 
 
 def over(base: Dataset) -> Dataset:
