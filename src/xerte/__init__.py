@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xerte.api import read_events as read_events
     from xerte.api import train as train
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 __all__ = [
     "Answer",
     "BadRowError",
