@@ -47,6 +47,7 @@ _ADDED: list[tuple[str, str, dict[str, Any]]] = [
 ]
 _OTHER_EACH_TIME = {"id", "made", "secret", "known_at"}
 """Keys whose values are drawn or tell the time: the example says what stands there."""
+_UNASKED = {"above": False, "probability": None, "version": None}
 _LONG = 3
 """So much of a list is shown."""
 
@@ -66,7 +67,10 @@ def answers(served: Served | None = None) -> dict[str, Any]:
                 for method, path, words in asked:
                     said = client.request(method, PREFIX + path, **words)
                     assert said.status_code == 200, f"{method} {path}: {said.text}"
-                    found[f"{method} {PREFIX}{path}"] = _shown(said.json())
+                    answer = _shown(said.json())
+                    if path == "/watches":  # the watcher may have been there already, or not
+                        answer |= _UNASKED
+                    found[f"{method} {PREFIX}{path}"] = answer
     return found
 
 

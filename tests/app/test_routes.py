@@ -72,7 +72,10 @@ def test_likelihoods_are_those_of_the_model(client: TestClient, served: Served) 
     asked = {"subject": "Wenoravrin", "relation": "condemns", "object": "?"}
     body = post(client, "ask", asked | {"within": "30d", "top": 2})
     printed = served.model(None).ask("Wenoravrin", "condemns", "?", within="30d", top=2).to_json()
+    facts, printed_facts = body.pop("evidence"), printed.pop("evidence")
     assert {key: body[key] for key in printed} == printed
+    for mine, theirs in zip(facts, printed_facts, strict=True):  # a sum's last digit depends on the number of threads
+        assert mine == {key: pytest.approx(value) if key == "share" else value for key, value in theirs.items()}
     assert body["versions"]["dataset"]
     none = client.post("/api/v1/ask", json=asked)
     assert (none.status_code, none.json()["code"]) == (422, "bad_input")
