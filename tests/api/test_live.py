@@ -61,6 +61,26 @@ def test_a_forecast_sees_what_another_just_appended(mine: str, tmp_path: Path, t
     assert any(fact.subject == "Dee" for fact in forecast.explain("Ann").evidence)
 
 
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_forecast_reads_no_fact_of_the_import_that_was_retracted(mine: str, tmp_path: Path, trained: bool) -> None:
+    model = xerte.train(mine, model="xerte", **TINY) if trained else xerte.Model.load("recurrence", mine)
+    gone = {"subject": "Ann", "relation": "visits", "object": "Ben", "action": "retract"}
+    rows = [{**gone, "time": f"2024-01-{day:02}"} for day in range(1, 21)]
+
+    why = str(model.forecast("Ann", "visits", "2024-02-01").explain())
+    assert trained or "Ann visits Ben" in why or "Ann visited Ben" in why
+    done = live.append(mine, [lines(tmp_path / "fixes.jsonl", *rows, {**NEW, "subject": "Ann", "object": "Cy"})])
+    assert (done.report.retracted, done.report.stored, done.facts) == (20, 1, 41)
+    forecast = model.forecast("Ann", "visits", "2024-02-01")
+    assert model.history.num_facts == 41
+    assert not any(words in str(forecast.explain()) for words in ("Ann visits Ben", "Ann visited Ben"))
+    live.compact(mine)
+    again = xerte.Model.load("recurrence", mine).forecast("Ann", "visits", "2024-02-01")
+    assert [one.entity for one in again.answers] == ["Cy"]
+    if not trained:
+        assert forecast.answers == again.answers
+
+
 @pytest.mark.parametrize("where", ["tail", "columns"])
 def test_provenance_stands_beside_the_fact_in_text_json_and_page(mine: str, tmp_path: Path, where: str) -> None:
     live.append(mine, [lines(tmp_path / "1.jsonl", {**NEW, "headline": "Dee comes", "url": "https://example.org/1"})])

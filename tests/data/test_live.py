@@ -104,11 +104,79 @@ def test_ids_of_the_import_are_known(tmp_path: Path) -> None:
         InputError, match=r"id 1 stands for \(Ann, visits, Ben, 2024-01-01\).* already, not for \(Ann, v.*Cy"
     ):
         dataset.append([{**first, "object": "Cy"}])
-    with pytest.raises(InputError, match="the event with the id 2 came with the import"):
-        dataset.retract("2")
     compact(tmp_path / "small")
     again = store.open_dataset(tmp_path / "small")
     assert live.append(again, [first, {**VISIT, "id": "5"}])[1].repeated == 2
+
+
+FIRST = {"subject": "Ann", "relation": "visits", "object": "Ben", "time": "2024-01-01"}
+
+
+@pytest.mark.parametrize("by", ["id", "fact"])
+def test_an_imported_fact_is_retracted_and_what_was_known_before_stays(tmp_path: Path, by: str) -> None:
+    folder = tmp_path / "small"
+    extras = {"source": TextColumn.of(["a", "b", "c", "d"])}
+    store.save(replace(small(), extras={"id": TextColumn.of(["1", "2", "", "4"]), **extras}), folder)
+    dataset = store.open_dataset(folder).append([{**VISIT, "id": "9", "known_at": "2024-02-02"}])
+    whole = told(dataset)
+    row = {"action": "retract", "known_at": "2024-02-05"} | ({"id": "1"} if by == "id" else FIRST)
+    dataset, report = live.append(dataset, [row])
+    assert (report.retracted, report.repeated) == (1, 0)
+    assert live.append(dataset, [row])[1].repeated == 1
+    assert live.append(dataset, [{**FIRST, "id": "1", "source": "a"}])[1].repeated == 1, "sent again, it stays away"
+    again = store.verify(folder)
+    assert compact(folder).removed == 0
+    assert compact(folder) == compaction.Compacted(0, 0), "what stays in the columns is no reason to compact"
+    for known in (dataset, again, store.verify(folder)):
+        assert told(known) == whole[1:]
+        assert (known.sizes, len(known.split(Split.TRAIN)), len(known.split(Split.TEST))) == ((1, 1, 1), 1, 1)
+        assert told(known.as_of("2024-02-04")) == whole
+        assert known.as_of("2024-02-04").sizes == (2, 1, 1)
+        assert told(known.as_of("2024-02-06")) == whole[1:]
+        assert sorted(told(live.through(known, 1))) == sorted(whole)
+        assert known.as_of("2024-02-06").extras["id"][0] == "2"
+        assert [one.kind.name for one in live.versions(known, "1")] == ["FACT", "RETRACTION"]
+    backup.backup(folder, tmp_path / "small.tar")
+    backup.restore(tmp_path / "small.tar", tmp_path / "other")
+    other = store.open_dataset(tmp_path / "other")
+    assert told(other) == whole[1:]
+    assert told(other.append([{**FIRST, "object": "Cy"}]).retract("2")) == [
+        *whole[2:],
+        ("Ann", "visits", "Cy", "2024-01-01", ""),
+    ]
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_an_imported_event_is_corrected_and_the_correction_too(tmp_path: Path, compacted: bool) -> None:
+    folder = tmp_path / "small"
+    store.save(replace(small(), extras={"id": TextColumn.of(["1", "2", "3", "4"]), **small().extras}), folder)
+    dataset = store.open_dataset(folder)
+    change = {**FIRST, "id": "1", "action": "correct"}
+    for day, name in ((5, "Cy"), (7, "New")):
+        event = {**change, "object": name, "known_at": f"2024-02-0{day}"}
+        assert live.append(dataset, [event])[1].corrected == 1
+        assert live.append(dataset, [event])[1].repeated == 1
+        if compacted:
+            assert compact(folder).added == 1
+        dataset = store.open_dataset(folder)
+    assert live.append(dataset, [{**change, "source": "a", "action": "add"}])[1].repeated == 1
+    assert live.append(dataset, [{**FIRST, "action": "retract"}])[1].repeated == 1, "it does not stand any more"
+    objects = [
+        [fact[2] for fact in told(dataset.as_of(f"2024-02-0{day}")) if fact[:2] == ("Ann", "visits")]
+        for day in (4, 6, 8)
+    ]
+    assert objects == [["Ben"], ["Cy"], ["New"]]
+    assert told(dataset.retract("1")) == told(small())[1:]
+    assert dataset.sizes == (1, 1, 1)
+
+
+def test_a_fact_that_was_imported_twice_is_retracted_as_a_whole(tmp_path: Path) -> None:
+    facts = Facts.of([(0, 0, 1, 0), (0, 0, 1, 0), (1, 0, 0, 0), (0, 0, 1, 2), (0, 0, 1, 3)])
+    store.save(replace(small(), facts=facts, sizes=(3, 1, 1), extras={}), tmp_path / "twice")
+    dataset, report = live.append(store.open_dataset(tmp_path / "twice"), [{**FIRST, "action": "retract"}])
+    assert (report.retracted, dataset.sizes, len(dataset.facts)) == (2, (1, 1, 1), 3)
+    dataset = dataset.append([{**FIRST, "time": "2024-01-04", "action": "retract"}, VISIT])
+    assert (dataset.sizes, dataset.last_time) == ((1, 1, 0), 31)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -149,7 +217,10 @@ def test_corrections_and_retractions_and_what_was_known_when(folder: Path, when:
         ({"subject": "  "}, "event 2: no subject is given"),
         ({"known_at": "late"}, "event 2: known_at 'late' is not a date and time"),
         ({"action": "undo"}, "event 2: the action 'undo' is unknown"),
-        ({"action": "retract"}, "event 2: give the id of the event to retract"),
+        ({"action": "retract"}, r"event 2: \(Ann, visits, Ben, 2024-02-01\) did not come with the import"),
+        ({"action": "retract", "subject": "Nobody"}, r"event 2: \(Nobody, .*\) did not come with the import"),
+        ({"action": "retract", "time": ""}, "event 2: no time is given"),
+        ({"action": "correct"}, "event 2: give the id of the event to correct"),
         ({"action": "retract", "id": "x"}, "event 2: there is no event with the id x to retract"),
         ({"action": "correct", "id": "x"}, "event 2: there is no event with the id x to correct"),
         ({"object": "x" * 20_000}, "event 2: the object is 20,000 letters long"),

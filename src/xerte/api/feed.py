@@ -38,7 +38,7 @@ def arrived(dataset: Dataset, after: int | None, limit: int) -> Feed:
     if live is None or dataset.kept is None:
         return Feed(dataset, (), after or 0, False)
     first = sum(dataset.sizes)
-    stands = ~np.isin(first + np.arange(len(dataset.kept.seq)), live.tail.hidden)
+    stands = ~np.isin(sum(live.base.sizes) + np.arange(len(dataset.kept.seq)), live.tail.hidden)
     seq = np.concatenate([dataset.kept.seq[stands], live.tail.seq])
     order = np.argsort(seq, kind="stable")
     came = order[-limit:] if after is None else order[np.searchsorted(seq[order], after, side="right") :]

@@ -85,7 +85,7 @@ def versions(name: str, id: str) -> list[dict[str, Any]]:
     """Every version of an event, in the order of arrival.
 
     Raises:
-        InputError: nothing with this id was ever appended.
+        InputError: nothing with this id was ever imported or appended.
     """
     dataset = load(name)
     found = live.versions(dataset, id)
@@ -95,14 +95,14 @@ def versions(name: str, id: str) -> list[dict[str, Any]]:
 
 
 def _version(dataset: Dataset, version: Version) -> dict[str, Any]:
-    known = datetime.fromtimestamp(version.known / 1_000_000, UTC)
+    known = datetime.fromtimestamp(version.known / 1_000_000, UTC).isoformat().replace("+00:00", "Z")
     fact: tuple[str, ...] = ("", "", "", "")
     if version.fact is not None:
         subject, relation, object, time = version.fact
         names = dataset.entities[subject], dataset.relations[relation], dataset.entities[object]
         fact = (*names, dataset.calendar.format(time))
     return {
-        "known_at": known.isoformat().replace("+00:00", "Z"),
+        "known_at": fact[3] if version.seq < 0 else known,  # what was imported counts as known when it happened
         "action": {Kind.FACT: "add", Kind.CORRECTION: "correct", Kind.RETRACTION: "retract"}[version.kind],
         "fact": fact,
         "extras": dict(version.extras),

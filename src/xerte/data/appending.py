@@ -75,8 +75,8 @@ class Appender:
         calendar: what times mean.
         entities, relations: the names of the base.
         last_time: the latest fact's time; a time far behind it is refused as a slip.
-        future: also take times more than a year ahead.
         imported: what came with the import.
+        future: also take times more than a year ahead.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Appender:
         entities: Vocabulary,
         relations: Vocabulary,
         last_time: int,
+        imported: ImportedEvents,
         *,
         future: bool = False,
-        imported: ImportedEvents | None = None,
     ) -> None:
         self._imported = imported
         self._store, self._calendar, self._last_time, self._future = store, calendar, last_time, future
@@ -133,14 +133,15 @@ class Appender:
         if action not in _ACTIONS:
             raise InputError(f"{where}: the action {action[:40]!r} is unknown, there are {', '.join(_ACTIONS)}")
         kind, id, known = _ACTIONS[action], _text(row.get("id")) or None, row.get("known_at")
-        if kind is not Kind.FACT and id is None:
+        named = kind is Kind.RETRACTION and id is None and any(_text(row.get(name)) for name in FIELDS[:4])
+        if kind is not Kind.FACT and id is None and not named:
             raise InputError(f"{where}: give the id of the event to {action}")
         extras = {str(key): text for key, value in row.items() if key not in _FIELDS and (text := _text(value))}
         try:
             since = None if known in (None, "") else self._moment(known)
         except InputError as error:
             raise InputError(f"{where}: known_at {error}") from None
-        if kind is Kind.RETRACTION:
+        if kind is Kind.RETRACTION and not named:
             return _Event(where, kind, id, None, since, extras)
         subject, relation, object, time = [_text(row.get(name)) for name in FIELDS[:4]]
         if not (subject and relation and object and time) or max(len(subject), len(relation), len(object)) > _LONGEST:
@@ -168,11 +169,25 @@ class Appender:
         now = _now_us()
         ids = {event.id for event in events if event.id is not None}
         known = batch.versions_of(list(ids))
-        if self._imported is not None:
-            known |= {id: [version] for id, version in self._imported.versions_of(ids).items()}
+        for id, imported in self._imported.versions_of(ids).items():
+            known[id] = [imported, *known.get(id, [])]
         report, new, seq = Report(), list[Version](), batch.next_seq
+        ended = batch.ended_imports()
         entity, verb = self._names["entity"].number, self._names["relation"].number
         for event in events:
+            since = now if event.known is None else event.known
+            if event.kind is Kind.RETRACTION and event.fact is not None:
+                rows = [row for row in self._named(event) if row not in ended]
+                for row in rows:
+                    version = Version(seq, self._imported.id_of(row), event.kind, -1 - row, None, since, event.extras)
+                    if version.id is not None:
+                        known.setdefault(version.id, []).append(version)
+                    new.append(version)
+                    seq += 1
+                ended.update(rows)
+                report.retracted += len(rows)
+                report.repeated += not rows
+                continue
             before = known.get(event.id, []) if event.id is not None else []
             if upsert and before and event.kind is Kind.FACT:
                 event = event._replace(kind=Kind.CORRECTION)
@@ -181,7 +196,6 @@ class Appender:
                 subject, relation, object, time = event.fact
                 fact = (entity(subject), verb(relation), entity(object), time)
             ends = before[-1].seq if before and event.kind is not Kind.FACT else None
-            since = now if event.known is None else event.known
             version = Version(seq, event.id, event.kind, ends, fact, since, event.extras)
             if (before or event.kind is not Kind.FACT) and self._is_repeat(event, version, before):
                 report.repeated += 1
@@ -194,6 +208,8 @@ class Appender:
                 report.retracted += 1
             if event.id is not None:
                 known.setdefault(event.id, []).append(version)
+            if ends is not None and ends < 0:
+                ended.add(-1 - ends)
             new.append(version)
             seq += 1
         for kind, names in self._names.items():
@@ -217,14 +233,24 @@ class Appender:
             return False
         if not before:
             raise InputError(f"{event.where}: there is no event with the id {event.id} to {_WORDS[event.kind]}")
-        if before[-1].seq < 0:
-            raise InputError(
-                f"{event.where}: the event with the id {event.id} came with the import, which stays as it is",
-                hint="import the table anew without it",
-            )
         if event.kind is Kind.RETRACTION:
             return before[-1].kind is Kind.RETRACTION
-        return (before[-1].fact, before[-1].extras) == (version.fact, version.extras)
+        return _same(before[-1], version)
+
+    def _named(self, event: _Event) -> list[int]:
+        """The rows of the import that a retraction without an id names."""
+        assert event.fact is not None
+        subject, relation, object, time = event.fact
+        entity, verb = self._names["entity"].find, self._names["relation"].find
+        ids = entity(subject), verb(relation), entity(object)
+        rows = [] if None in ids else self._imported.rows_of((ids[0], ids[1], ids[2], time))  # type: ignore[arg-type]
+        if not rows:
+            words = f"({subject}, {relation}, {object}, {self._calendar.format(time)})"
+            raise InputError(
+                f"{event.where}: {words} did not come with the import, so it cannot be retracted without an id",
+                hint="an appended event is retracted by its id",
+            )
+        return rows
 
     def _in_names(self, version: Version) -> str:
         assert version.fact is not None
@@ -280,6 +306,11 @@ class _Names:
                 self.fresh.append(name)
             self._number[name] = known
         return known
+
+    def find(self, name: str) -> int | None:
+        """The number of a name that is known; None where it is not."""
+        known = self._number.get(name)
+        return self._base.find(name) if known is None else known
 
     def name(self, number: int) -> str:
         """The name of a number."""

@@ -18,7 +18,7 @@ from xerte.data.aliases import merge
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
 from xerte.data.folder import FileEntry, replace_manifest, seal, write_arrays
-from xerte.data.live import Live
+from xerte.data.live import Live, removable, tail_size
 from xerte.data.tail import JoinedText
 from xerte.data.text import TextColumn
 from xerte.errors import DatasetError, InputError
@@ -76,7 +76,7 @@ def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None], change: 
     _sweep(folder, before.get("base"))
     dataset = store.open_dataset(folder)
     live = dataset.kept.live if dataset.kept is not None else None
-    if live is None or (not len(live.tail.seq) and not len(live.tail.hidden) and change is None):
+    if live is None or (not tail_size(dataset) and change is None):
         return Compacted(0, 0)
     base = f"base-{secrets.token_hex(8)}"
     merged, seq = _merged(dataset, live)
@@ -95,7 +95,7 @@ def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None], change: 
             raise DatasetError(f"{folder} was replaced while it was compacted")
         replace_manifest(folder, body)
     _sweep(folder, base)
-    return Compacted(len(live.tail.seq), len(live.tail.hidden), upgraded=before["version"] != store.GROWN)
+    return Compacted(len(live.tail.seq), len(removable(live)), upgraded=before["version"] != store.GROWN)
 
 
 def _tell_names(live: Live, before: Dataset, after: Dataset) -> None:
@@ -125,7 +125,7 @@ def _merged(dataset: Dataset, live: Live) -> tuple[Dataset, np.ndarray[tuple[int
     if dataset.entities.aliases and len(tail.seq):  # the log has names as they were written: they are kept beside
         in_columns = len(behind) - len(tail.seq)
         behind = Facts.concat([behind[:in_columns], live.store.facts(tail.seq)])
-    seq = np.concatenate([np.delete(base.kept.seq, tail.hidden - num_split), tail.seq])
+    seq = np.concatenate([np.delete(base.kept.seq, removable(live) - num_split), tail.seq])
     order = np.argsort(behind.time, kind="stable")
     in_order, split = behind[order], base.facts[:num_split]
     facts = Facts.concat([split, in_order])
@@ -138,7 +138,7 @@ def _merged(dataset: Dataset, live: Live) -> tuple[Dataset, np.ndarray[tuple[int
         else:
             texts = [column[row] for row in range(num_split, len(column))]
         extras[name] = first.followed_by(TextColumn.of(texts[at] for at in order))
-    whole = replace(dataset, facts=facts, extras=extras)
+    whole = replace(dataset, sizes=base.sizes, facts=facts, extras=extras)
     return (merge(whole, {}) if dataset.entities.aliases else whole), seq[order]
 
 

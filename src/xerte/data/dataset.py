@@ -122,7 +122,8 @@ class Dataset:
         Args:
             events: mappings, or (subject, relation, object, time). A mapping may also hold `id` (an event that is sent
                 twice is stored once), `known_at` (default: now), `action` ("add", "correct" or "retract", the latter
-                two by id) and whatever is to be shown beside the fact: source, headline, url …
+                two by id; a fact of the import is retracted without one, too) and whatever is to be shown beside the
+                fact: source, headline, url …
             future: also take times more than a year ahead.
 
         Raises:
@@ -152,13 +153,14 @@ class Dataset:
         return self._once("relations", self.num_relations, lambda: (self.split(Split.TRAIN).relation,))
 
     def _once(self, what: str, size: int, columns: Callable[[], tuple[Ids, ...]]) -> Seen:
-        """Which ids occur; of all snapshots of one base the first one finds out, for training facts stay the same."""
+        """Which ids occur; of all snapshots with as many training facts the first one finds out."""
         live = None if self.kept is None else self.kept.live
-        known: Seen | None = None if live is None else live.shared.get(f"{what} seen")
+        key = f"{what} seen in {self.sizes[0]}"
+        known: Seen | None = None if live is None else live.shared.get(key)
         if known is None:
             known = _seen(size, columns())
             if live is not None:
-                live.shared[f"{what} seen"] = known
+                live.shared[key] = known
         return np.append(known, np.zeros(size - len(known), bool)) if len(known) < size else known[:size]
 
 

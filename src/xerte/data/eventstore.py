@@ -23,44 +23,15 @@ import numpy.typing as npt
 from xerte import storage
 from xerte.data import acknowledged, rowsums
 from xerte.data.facts import Facts
+from xerte.data.logschema import SCHEMA, SUMS, connect, ended_imports, index_imports, version_of
 from xerte.errors import DatasetError, InputError
 
 FILE = "events.sqlite"
 _UNSUMMED, _FORMAT = 1, 2
 """Logs of the first format have no checksums; the next batch adds them, for what comes from then on."""
-_PATIENCE_S = 30.0
 _AS_JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once, not for every event
 _IDS_AT_ONCE = 500
 _NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
-_SCHEMA = """
-CREATE TABLE event (
-    seq INTEGER PRIMARY KEY,    -- the order of arrival
-    id TEXT,                    -- the sender's; NULL where there is none
-    kind INTEGER NOT NULL,      -- 0 fact, 1 correction, 2 retraction
-    replaces INTEGER,           -- the seq of the version that a correction or a retraction ends
-    subject INTEGER, relation INTEGER, object INTEGER, time INTEGER,  -- NULL in a retraction
-    known INTEGER NOT NULL,     -- since when it is known: microseconds since 1970, UTC
-    extras TEXT                 -- JSON: source, headline, url, …; NULL where there are none
-);
-CREATE INDEX event_id ON event (id, seq) WHERE id IS NOT NULL;
-CREATE TABLE name (
-    kind TEXT NOT NULL,         -- entity or relation
-    number INTEGER NOT NULL,    -- counted on from the base's vocabulary
-    name TEXT NOT NULL,
-    PRIMARY KEY (kind, number)
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX name_once ON name (kind, name);
-CREATE TABLE extra (name TEXT PRIMARY KEY) WITHOUT ROWID;  -- the keys that extras have
-CREATE TABLE place (source TEXT PRIMARY KEY, reached TEXT NOT NULL) WITHOUT ROWID;  -- how far a source was followed
-"""
-_SUMS = (
-    "ALTER TABLE event ADD COLUMN numbers INTEGER",  # the checksum of the row's numbers
-    "ALTER TABLE event ADD COLUMN texts INTEGER",  # and of its id and extras
-    "ALTER TABLE name ADD COLUMN texts INTEGER",
-    "CREATE TABLE written (rows INTEGER NOT NULL, names INTEGER NOT NULL)",  # how many events and names there must be
-    "INSERT INTO written SELECT (SELECT coalesce(max(seq), 0) FROM event), (SELECT count(*) FROM name)",
-    "PRAGMA user_version = 2",
-)
 
 NameKind = Literal["entity", "relation"]
 
@@ -126,8 +97,8 @@ class EventStore:
             if create:
                 self._create()
         with self._damage_is_told():
-            self._connection = _connect(self.path)
-            version = _version_of(self._connection)
+            self._connection = connect(self.path)
+            version = version_of(self._connection)
         if version not in (_UNSUMMED, _FORMAT):
             raise DatasetError(f"{self.path} has version {version} of the log, this program reads version {_FORMAT}")
         self._summed = version == _FORMAT
@@ -153,7 +124,7 @@ class EventStore:
                 part.unlink()
                 with closing(sqlite3.connect(part)) as connection:
                     try:
-                        connection.executescript(f"{_SCHEMA} {'; '.join(_SUMS)}; PRAGMA journal_mode = WAL;")
+                        connection.executescript(f"{SCHEMA} {'; '.join(SUMS)}; PRAGMA journal_mode = WAL;")
                     except sqlite3.OperationalError as error:
                         raise OSError(f"{error}") from None
 
@@ -217,6 +188,16 @@ class EventStore:
         )
         with self._one_at_a_time, self._damage_is_told():
             return np.array([seq for (seq,) in self._connection.execute(sql, {"last": last})], np.int64)
+
+    def ended_imports(self, last: int | None = None, known: int | None = None) -> npt.NDArray[np.int64]:
+        """The rows of the import that corrections and retractions ended, ascending.
+
+        Args:
+            last: by rows of the log up to this one only.
+            known: by what was known at this moment only.
+        """
+        with self._one_at_a_time, self._damage_is_told():
+            return np.array(sorted(ended_imports(self._connection, last, known)), np.int64)
 
     def names_through(self, last: int, num_entities: int, num_relations: int) -> tuple[int, int]:
         """How many entities and relations there were when the log ended at a seq, given how many there are now.
@@ -321,8 +302,8 @@ class EventStore:
             raise InputError(f"{self.path} cannot be written: {problem}; nothing of the batch was stored") from None
 
     def _add_sums(self) -> None:
-        if not self._summed and _version_of(self._connection) == _UNSUMMED:
-            for statement in _SUMS:
+        if not self._summed and version_of(self._connection) == _UNSUMMED:
+            for statement in SUMS:
                 self._connection.execute(statement)
 
 
@@ -346,8 +327,14 @@ class Batch:
         """Every version of the events with these ids, in the order of arrival."""
         return _versions_of(self._connection, ids)
 
+    def ended_imports(self) -> set[int]:
+        """The rows of the import that were ended so far."""
+        return ended_imports(self._connection)
+
     def add(self, versions: Sequence[Version]) -> None:
         """Appends rows to the log."""
+        if any(one.replaces is not None and one.replaces < 0 for one in versions):
+            index_imports(self._connection)
         keys = {key for one in versions for key in one.extras}
         self._connection.executemany("INSERT OR IGNORE INTO extra VALUES (?)", ((key,) for key in sorted(keys)))
         rows = []
@@ -377,21 +364,6 @@ class Batch:
 
 class _BrokenSumError(Exception):
     """A row is not what was written."""
-
-
-def _version_of(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        raise DatasetError(f"{path} is missing")
-    connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a backup comes without its WAL
-        connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA cache_size = -65536")
-    return connection
 
 
 @contextmanager

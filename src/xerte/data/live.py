@@ -18,7 +18,6 @@ from xerte.data.appending import Appender, Report, Row, moment
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.eventstore import FILE, EventStore, Version
 from xerte.data.facts import Facts
-from xerte.data.imported import COLUMN as IMPORTED
 from xerte.data.imported import ImportedEvents
 from xerte.data.tail import JoinedFacts, JoinedText, Tail
 from xerte.data.vocabulary import Vocabulary
@@ -57,7 +56,8 @@ def over(base: Dataset) -> Dataset:
     """The newest snapshot of a dataset opened from a folder that has a log."""
     kept = _kept(base)
     store = EventStore(kept.folder)
-    return _newest(base, Live(store, base, Tail.empty(), kept.through))
+    ended = store.ended_imports(last=kept.through)  # they stay in the columns, which tell what was known before
+    return _newest(base, Live(store, base, replace(Tail.empty(), hidden=ended), kept.through))
 
 
 def refreshed(dataset: Dataset) -> Dataset:
@@ -97,13 +97,21 @@ def _of_entities(facts: Facts, entities: Vocabulary) -> Facts:
 def _snapshot(named: Dataset, live: Live) -> Dataset:
     base, tail = live.base, live.tail
     if len(tail.seq) == 0 and len(tail.hidden) == 0:
-        dataset = replace(named, facts=base.facts, extras=base.extras)
+        dataset = replace(named, sizes=base.sizes, facts=base.facts, extras=base.extras)
     else:
         names = dict.fromkeys((*base.extras, *live.extras))
         extras = {name: JoinedText(name, base.extras.get(name), len(base.facts), tail, live.store) for name in names}
-        dataset = replace(named, facts=JoinedFacts(base.facts, tail), extras=extras)
+        dataset = replace(named, sizes=_standing(base, tail), facts=JoinedFacts(base.facts, tail), extras=extras)
     object.__setattr__(dataset, "kept", replace(_kept(base), live=live))
     return dataset
+
+
+def _standing(base: Dataset, tail: Tail) -> tuple[int, int, int]:
+    """How many facts of each split were not ended."""
+    train, valid, test = base.sizes
+    gone = np.searchsorted(tail.hidden, [0, train, train + valid, train + valid + test])
+    less_train, less_valid, less_test = np.diff(gone).tolist()
+    return train - less_train, valid - less_valid, test - less_test
 
 
 def as_of(dataset: Dataset, when: str | datetime) -> Dataset:
@@ -112,7 +120,10 @@ def as_of(dataset: Dataset, when: str | datetime) -> Dataset:
     Facts of the import count as known when they happened.
     """
     live = None if dataset.kept is None else dataset.kept.live
-    return dataset if live is None else _of_rows(dataset, live, live.store.valid_at(moment(when)))
+    if live is None:
+        return dataset
+    known = moment(when)
+    return _of_rows(dataset, live, live.store.valid_at(known), live.store.ended_imports(known=known))
 
 
 def through(dataset: Dataset, seq: int) -> Dataset:
@@ -129,15 +140,16 @@ def through(dataset: Dataset, seq: int) -> Dataset:
         return dataset
     entities, relations = live.store.names_through(seq, len(dataset.entities), len(dataset.relations))
     named = replace(dataset, entities=dataset.entities.first(entities), relations=dataset.relations.first(relations))
-    return _of_rows(named, replace(live, through=seq), live.store.valid_through(seq))
+    ended = live.store.ended_imports(last=seq)
+    return _of_rows(named, replace(live, through=seq), live.store.valid_through(seq), ended)
 
 
-def _of_rows(dataset: Dataset, live: Live, stood: npt.NDArray[np.int64]) -> Dataset:
-    """A snapshot of the past, in which these rows of the log stood."""
+def _of_rows(dataset: Dataset, live: Live, stood: npt.NDArray[np.int64], ended: npt.NDArray[np.int64]) -> Dataset:
+    """A snapshot of the past, in which these rows of the log stood, and these of the import no longer did."""
     base, kept = live.base, _kept(live.base)
     gone = sum(base.sizes) + np.flatnonzero(~np.isin(kept.seq, stood))
     more = stood[~np.isin(stood, kept.seq)]
-    tail = Tail(_of_entities(live.store.facts(more), dataset.entities), more, gone)
+    tail = Tail(_of_entities(live.store.facts(more), dataset.entities), more, np.concatenate([ended, gone]))
     return _snapshot(dataset, replace(live, tail=tail, past=True, shared={}))
 
 
@@ -158,8 +170,7 @@ def appender(dataset: Dataset, *, future: bool = False) -> Appender:
     except OSError as error:
         raise InputError(f"nothing can be appended to {kept.folder}: {error.strerror or error}") from None
     names = base.entities, base.relations
-    imported = ImportedEvents(base) if IMPORTED in base.extras else None
-    return Appender(store, dataset.calendar, *names, dataset.last_time, future=future, imported=imported)
+    return Appender(store, dataset.calendar, *names, dataset.last_time, ImportedEvents(base), future=future)
 
 
 def append(dataset: Dataset, events: Iterable[Any], *, future: bool = False) -> tuple[Dataset, Report]:
@@ -181,9 +192,11 @@ def rows_of(events: Iterable[Any]) -> Iterator[Row]:
 
 
 def versions(dataset: Dataset, id: str) -> list[Version]:
-    """Everything the log holds of an id, in the order of arrival."""
+    """Everything that is known of an id, in the order of arrival; what came with the import has a seq below 0."""
     live = None if dataset.kept is None else dataset.kept.live
-    return [] if live is None else live.store.history_of(id)
+    if live is None:
+        return list(ImportedEvents(dataset).versions_of([id]).values())
+    return [*ImportedEvents(live.base).versions_of([id]).values(), *live.store.history_of(id)]
 
 
 def _kept(dataset: Dataset) -> Kept:
@@ -192,6 +205,11 @@ def _kept(dataset: Dataset) -> Kept:
 
 
 def tail_size(dataset: Dataset) -> int:
-    """How many facts wait to be compacted."""
+    """How many facts wait to be compacted; what came with the import stays in the columns although it was ended."""
     live = None if dataset.kept is None else dataset.kept.live
-    return 0 if live is None else len(live.tail.seq) + len(live.tail.hidden)
+    return 0 if live is None else len(live.tail.seq) + len(removable(live))
+
+
+def removable(live: Live) -> npt.NDArray[np.int64]:
+    """The rows of the columns that a compaction removes: what was appended, and ended since."""
+    return live.tail.hidden[live.tail.hidden >= sum(live.base.sizes)]

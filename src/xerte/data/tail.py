@@ -50,7 +50,8 @@ class Tail:
         if len(changes.ended):
             stands = ~np.isin(seq, changes.ended)
             facts, seq = facts[stands], seq[stands]
-            hidden = np.union1d(hidden, first_row + np.flatnonzero(np.isin(base_seq, changes.ended)))
+            appended = first_row + np.flatnonzero(np.isin(base_seq, changes.ended))
+            hidden = np.union1d(np.union1d(hidden, appended), -1 - changes.ended[changes.ended < 0])
         return Tail(facts, seq, hidden, self.ended + len(changes.ended))
 
     def last_standing(self, column: Ids, first_row: int) -> Ids:
