@@ -1,19 +1,17 @@
 """The answers shown in the description of the API, from a server of the embedded world."""
 
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from starlette.testclient import TestClient
 
+from benchmarks.serving import own_home
 from xerte.api.service import Service
 from xerte.app.access import Scope, add_token, tokens_file
 from xerte.app.requests import PREFIX
 from xerte.app.served import Served
 from xerte.app.server import create_app
 from xerte.app.settings import ServerSettings
+from xerte.data.catalog import WORLD
 
 _WHO = {"subject": "Wenoravrin", "relation": "condemns"}
 _QUESTION = _WHO | {"time": "2022-10-20", "top": 2}
@@ -59,7 +57,7 @@ def answers(served: Served | None = None) -> dict[str, Any]:
         served: the world where it is at hand; nothing is added to it.
     """
     found: dict[str, Any] = {}
-    with _own_home():
+    with own_home(WORLD):
         for asked, there in ((_ASKED, served or _world()), (_ADDED, _world())):
             token = add_token(f"examples-{len(found)}", Scope.ADMIN, tokens_file())
             app = create_app(there, ServerSettings(write=True, timeout_s=600))
@@ -75,7 +73,7 @@ def answers(served: Served | None = None) -> dict[str, Any]:
 
 
 def _world() -> Served:
-    return Served(Service("cpu"), "world", "recurrence")
+    return Served(Service("cpu"), WORLD, "recurrence")
 
 
 def _shown(value: Any, key: str = "") -> Any:
@@ -86,16 +84,3 @@ def _shown(value: Any, key: str = "") -> Any:
     if isinstance(value, float):
         return float(f"{value:.4g}")
     return f"<{key}>" if key in _OTHER_EACH_TIME and isinstance(value, str) else value
-
-
-@contextmanager
-def _own_home() -> Iterator[None]:
-    before = os.environ.get("XERTE_HOME")
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["XERTE_HOME"] = home
-        try:
-            yield
-        finally:
-            os.environ.pop("XERTE_HOME")
-            if before is not None:
-                os.environ["XERTE_HOME"] = before
