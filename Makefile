@@ -64,7 +64,7 @@ coverage: $(VENV)/ready ## line coverage; fails when data, graph or evaluation f
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
 	$(BIN)/coverage report --fail-under=95 --include='src/xerte/data/*,src/xerte/graph/*,src/xerte/evaluation/*'
 
-docs: $(VENV)/ready ## write the generated parts of the docs anew
+docs: $(VENV)/ready ## rewrite the generated parts of the docs
 	$(BIN)/python -m reports docs
 
 site: $(VENV)/ready ## build the documentation site into build/site, offline

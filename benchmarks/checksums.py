@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -11,11 +11,10 @@ from unittest import mock
 import torch
 
 from benchmarks.live import make
-from benchmarks.record import Machine
+from benchmarks.record import Machine, Measurement
 from xerte.api.model import Model
 from xerte.data import folder as files
 from xerte.data import store
-from xerte.files import write_json
 from xerte.graph.stored import index_of, open_index
 
 FORMAT = "xerte checksums 1"
@@ -23,7 +22,7 @@ _RUNS = 7
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Measurement):
     """Medians of runs in turns, the files in the system's cache: what a disk adds is the same with and without.
 
     Attributes:
@@ -33,6 +32,7 @@ class Checked:
         open_ratio, answer_ratio: how many times as long it takes with checksums.
     """
 
+    format = FORMAT
     facts: int
     bytes: int
     open_s: float
@@ -42,10 +42,6 @@ class Checked:
     open_ratio: float
     answer_ratio: float
     machine: Machine
-
-    def write(self, path: Path) -> None:
-        """Writes the file, whole or not at all."""
-        write_json(path, {"format": FORMAT, **asdict(self)})
 
 
 def measure(facts: int, folder: Path | None = None) -> Checked:

@@ -28,7 +28,8 @@ app = typer.Typer(
 def run(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")] = "world",
     model: Annotated[
-        str | None, typer.Option(help="A trained xERTE, by name or folder; without it, weights as they are drawn.")
+        str | None,
+        typer.Option(help="A trained xerte or best, by name or folder; without it, drawn weights."),
     ] = None,
     preset: Annotated[
         str | None, typer.Option(help="The preset whose sizes are measured (default: the model's, or paper).")
@@ -142,6 +143,91 @@ def growth(
 
 
 @app.command()
+def scale(
+    sizes: Annotated[str, typer.Option(help="Numbers of events.")] = "10m,100m",
+    memory: Annotated[str, typer.Option(help="The budget.")] = "1GiB",
+    freely: Annotated[
+        str | None, typer.Option(help="Larger sizes are imported within the budget only: freely takes 80 bytes a row.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where events and datasets go, and stay; else a temporary folder.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+) -> None:
+    """Imports and indexes generated events, freely and within a budget of memory, in turns: what a fact costs.
+
+    \b
+    python -m benchmarks scale --sizes 10m,100m --memory 1GiB --save results/bench/scale.json
+    python -m benchmarks scale --sizes 10m,100m,300m --memory 1GiB --freely 100m
+    """
+    from benchmarks import scale as measuring
+    from benchmarks.growth import parse_size
+    from xerte.data.budget import parse_memory
+
+    command = f"python -m benchmarks scale --sizes {sizes} --memory {memory}"
+    command += "" if freely is None else f" --freely {freely}"
+    numbers, most = [parse_size(one) for one in sizes.split(",")], None if freely is None else parse_size(freely)
+    record = measuring.measure(
+        numbers, parse_memory(memory), command, folder, lambda words: typer.echo(words, err=True), most
+    )
+    if save is not None:
+        measuring.save(record, save)
+    print_json(record)
+
+
+@app.command()
+def processes(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name.")] = "icews14",
+    presets: Annotated[str, typer.Option(help="What is trained.")] = "best,paper",
+    counts: Annotated[str, typer.Option(help="Numbers of processes, 1 among them.")] = "1,2,4",
+    steps: Annotated[int, typer.Option(min=1, help="How many are timed.")] = 20,
+    save: Annotated[Path | None, typer.Option(help="Keep the records in this folder.")] = None,
+) -> None:
+    """Steps of training on several processes: bytes that travel, seconds, and the seconds a model foretells.
+
+    \b
+    python -m benchmarks processes icews14 --save results/bench/processes
+    """
+    from benchmarks import processes as measuring
+    from xerte.files import write_json
+
+    numbers = [int(one) for one in counts.split(",")]
+    for preset in presets.split(","):
+        command = f"python -m benchmarks processes {dataset} --presets {preset} --counts {counts} --steps {steps}"
+        record = measuring.measure(dataset, preset, numbers, steps, command, lambda words: typer.echo(words, err=True))
+        if save is not None:
+            write_json(save / f"{dataset}-{preset}.json", record)
+        print_json(record)
+
+
+@app.command()
+def shards(
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name.")] = "icews14",
+    model: Annotated[str, typer.Option(help="Who answers.")] = "icews14-best",
+    workers: Annotated[str, typer.Option(help="Numbers of workers.")] = "1,2,4,8,16",
+    every: Annotated[int, typer.Option(min=1, help="Ask about one of so many facts of valid.")] = 4,
+    save: Annotated[Path | None, typer.Option(help="Keep the record in this file.")] = None,
+) -> None:
+    """A simulation of entities sharded over workers: what answers lose, what asking other workers sends.
+
+    \b
+    python -m benchmarks shards icews14 --save results/bench/shards.json
+    """
+    from benchmarks import shards as measuring
+    from xerte.api.model import Model
+    from xerte.files import write_json
+
+    command = f"python -m benchmarks shards {dataset} --model {model} --workers {workers} --every {every}"
+    numbers = [int(one) for one in workers.split(",")]
+    record = measuring.measure(
+        Model.load(model, dataset), numbers, every, command, lambda words: typer.echo(words, err=True)
+    )
+    if save is not None:
+        write_json(save, record)
+    print_json(record)
+
+
+@app.command()
 def live(
     facts: Annotated[int, typer.Option(min=1000, help="How many facts the base holds.")] = 1_000_000,
     tail: Annotated[int, typer.Option(min=1, help="How many were appended, for the look-ups.")] = 100_000,
@@ -149,7 +235,7 @@ def live(
     save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Times live events: ingestion, one event to its first forecast, look-ups with a tail, compaction.
+    """Times live events: ingestion, corrections, one event to its first forecast, look-ups with a tail, compaction.
 
     \b
     python -m benchmarks live
@@ -172,6 +258,11 @@ def live(
         for name in found.visible_ms
     ]
     print_table("", ("one event until its forecast (ms)", "of a new name", "of a known one", "forecast alone"), rows)
+    ways = [
+        (way, *(found.correction_ms.get(f"{size} {way}", "–") for size in (1, 1000))) for way in ("by id", "by name")
+    ]
+    print_table("", (f"corrections of {found.corrected:,} imported events (ms)", "one", "1,000 in a batch"), ways)
+    print_text(f"the first correction by id, which sorts all ids: {found.correction_ms['first']:.0f} ms")
     print_text(f"one event into the index: {found.refresh_ms[0]:.1f} ms, 95 %: {found.refresh_ms[1]:.1f} ms")
     print_text(f"longest forecast during a compaction: {found.longest_ms:.0f} ms; without: {found.calm_ms:.0f} ms")
 
@@ -197,6 +288,27 @@ def parts(
     columns = ("facts", "first answer (s)", "forecast (ms)", "explained (ms)")
     print_table("", columns, [tuple(asdict(size).values()) for size in found.sizes])
     print_text(f"the largest takes {found.ratio:.2f} times as long as the smallest")
+
+
+@app.command()
+def explaining(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Trained models, by name or folder.")],
+    questions: Annotated[int, typer.Option(min=1, help="So many of test are asked of each.")] = 300,
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+) -> None:
+    """Times an explanation beside its forecast: the same questions in turns.
+
+    \b
+    python -m benchmarks explaining icews14-best icews14-paper --save results/bench/explanation.json
+    """
+    from benchmarks.explaining import measure
+
+    with busy("asking"):
+        found = measure(models, questions)
+    if save is not None:
+        found.write(save)
+    columns = ("model", "questions", "forecast (ms)", "explained (ms)", "ratio", "least", "most")
+    print_table("", columns, [tuple(asdict(one).values()) for one in found.models])
 
 
 @app.command()

@@ -159,7 +159,7 @@ def table_cost(model: XERTE) -> Cost:
     return total
 
 
-def _adam(model: XERTE) -> Cost:
+def adam(model: nn.Module) -> Cost:
     """Four numbers read and three written per parameter. (A backward pass costs twice a forward pass.)"""
     size = sum(parameter.numel() for parameter in model.parameters())
     return Cost(12 * size, 7 * _REAL * size)
@@ -289,13 +289,13 @@ def floor_of(
         stage_seconds(model, history, queries),
     )
     known = H200 if device.type == "cuda" and "H200" in torch.cuda.get_device_name(device) else peak
-    rows = {stage: _row(cost, cost.seconds(known), measured[stage]) for stage, cost in by_stage.items()}
-    rows["forward"] = _whole(by_stage, known, sum(measured.values()))
+    rows = {stage: row(cost, cost.seconds(known), measured[stage]) for stage, cost in by_stage.items()}
+    rows["forward"] = whole(by_stage, known, sum(measured.values()))
     if training is not None:
         asked, seconds = training
         by_stage = costs(model, len(asked), _counted(model, history, asked)) | {"tables": table_cost(model)}
-        rows["training step"] = _whole(
-            {stage: cost.times(3) for stage, cost in by_stage.items()} | {"adam": _adam(model)}, known, seconds
+        rows["training step"] = whole(
+            {stage: cost.times(3) for stage, cost in by_stage.items()} | {"adam": adam(model)}, known, seconds
         )
     return {
         "queries": len(queries),
@@ -311,11 +311,12 @@ def _counted(model: XERTE, history: TemporalIndex, queries: Queries) -> list[Ste
         return counts(model.infer(history, queries, model.seed), queries, model.num_entities)
 
 
-def _whole(by_stage: Mapping[str, Cost], peak: Peak, seconds: float) -> dict[str, float]:
+def whole(by_stage: Mapping[str, Cost], peak: Peak, seconds: float) -> dict[str, float]:
     """All stages together, one after the other."""
     floor = sum(cost.seconds(peak) for cost in by_stage.values())
-    return _row(sum(by_stage.values(), Cost()), floor, seconds)
+    return row(sum(by_stage.values(), Cost()), floor, seconds)
 
 
-def _row(cost: Cost, floor: float, seconds: float) -> dict[str, float]:
+def row(cost: Cost, floor: float, seconds: float) -> dict[str, float]:
+    """A stage as it is recorded."""
     return {"flops": cost.flops, "bytes": cost.bytes, "floor_s": floor, "seconds": seconds, "times": seconds / floor}

@@ -7,15 +7,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.record import Machine
+from benchmarks.record import Machine, Measurement
 from xerte.errors import InputError
-from xerte.files import read_json, replacing, write_json
+from xerte.files import read_json, replacing
 
 FORMAT = "xerte growth 1"
 ENTITIES, RELATIONS, DAYS = 100_000, 250, 3650
@@ -24,25 +24,22 @@ _MEMORY = "3GB"
 
 
 @dataclass(frozen=True)
-class Growth:
+class Growth(Measurement):
     """The trace of one run.
 
     Attributes:
-        sizes: one entry per number of events, smallest first: what `bench.stages` reported.
+        sizes: one entry per number of events, smallest first: what `benchmarks.stages` reported.
         machine: where; command: what to type to do it again.
         imports: how often every size was taken in; the quickest counts.
         asked_peak_bytes: the most memory that was resident while all sizes were open, asked and learned from at once.
     """
 
+    format = FORMAT
     sizes: tuple[Mapping[str, Any], ...]
     machine: Machine
     command: str
     imports: int
     asked_peak_bytes: int
-
-    def write(self, path: Path) -> None:
-        """Writes the file, whole or not at all."""
-        write_json(path, {"format": FORMAT, **asdict(self)})
 
     @staticmethod
     def read(path: Path) -> "Growth":

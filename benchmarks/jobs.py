@@ -8,33 +8,38 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks import floor, floor_parts
 from benchmarks.exactness import precisions
-from benchmarks.floor import floor_of
 from benchmarks.record import Machine, Record
 from benchmarks.timing import Timing, Twin, measure
 from twins import history as twins
 from twins import judge
 from twins import method as loops
+from twins.sums import Sums
 from xerte.api.model import Model
 from xerte.data import catalog, store
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
+from xerte.data.frame import Frame
 from xerte.errors import InputError
 from xerte.experiment.device import choose_device
 from xerte.experiment.preset import resolve
+from xerte.experiment.registry import learner
 from xerte.experiment.saved import find_model
-from xerte.forecaster import Queries
+from xerte.forecaster import Learner, Queries
 from xerte.graph.index import TemporalIndex
 from xerte.model import XERTE
+from xerte.parts.model import SumOfParts
 from xerte.training.loop import Trainer
 from xerte.training.settings import TrainingSettings
 from xerte.types import Precision, Split
@@ -49,7 +54,7 @@ class Bench:
     """Everything the jobs work on.
 
     Attributes:
-        dataset, model: what is measured; model.forecaster is `net`, an xERTE.
+        dataset, model: what is measured; model.forecaster is `net`, an xERTE or a sum of parts.
         preset: the name of its settings.
         training: how it would be trained.
         facts: some of the test split; queries: what is asked about them, one batch.
@@ -60,7 +65,7 @@ class Bench:
     dataset: Dataset
     model: Model
     preset: str
-    net: XERTE
+    net: Learner
     training: TrainingSettings
     facts: Facts
     queries: Queries
@@ -86,7 +91,7 @@ def run(
 
     Args:
         name: of the dataset.
-        model: the folder of a trained xERTE; None takes one of the preset's size with weights as they are drawn.
+        model: the folder of a trained model; None takes one of the preset's size with weights as they are drawn.
         preset: settings of model and training; None: the trained model's own, or the paper's.
         device: "auto", "cpu" or "cuda".
         command: what the user typed.
@@ -94,7 +99,8 @@ def run(
         on_job: a callback, called with the name of every job before it begins.
 
     Raises:
-        InputError: the model is not an xERTE or of another preset, or dataset, preset or device are not there.
+        InputError: the model is of a kind that is not measured, or of another preset, or dataset, preset or device are
+            not there.
     """
     chosen = choose_device(device)
     machine = Machine.of(chosen)  # the load is that of others
@@ -102,7 +108,7 @@ def run(
         bench = _prepared(name, model, preset, chosen, Path(folder))
         notes = [] if _duckdb() else ["no import: duckdb is not installed here"]
         timings: list[Timing] = []
-        for job in _jobs(quick):
+        for job in _jobs(quick, isinstance(bench.net, XERTE)):
             if on_job is not None:
                 on_job(job.__name__.removeprefix("_").replace("_", " "))
             timings.append(job(bench))
@@ -111,8 +117,13 @@ def run(
             on_job("floor")
         trainer, rows = _trainer(bench)
         learned = (trainer.batches.queries[rows], seconds["training step"])
-        floor = floor_of(bench.net, bench.model.history, bench.queries, learned)
-        precision = {} if model is None or quick else precisions(bench.model, partial(_trainer, bench))
+        least: Mapping[str, Any] = {}
+        if isinstance(bench.net, XERTE):
+            least = floor.floor_of(bench.net, bench.model.history, bench.queries, learned)
+        elif isinstance(bench.net, SumOfParts) and chosen.type == "cpu":
+            least = floor_parts.floor_of(bench.net, bench.model.history, bench.queries, learned)
+        exact = model is not None and not quick and isinstance(bench.net, XERTE)
+        precision = precisions(bench.model, partial(_trainer, bench)) if exact else {}
     return Record(
         dataset=bench.dataset.name,
         preset=bench.preset,
@@ -120,16 +131,19 @@ def run(
         machine=machine,
         command=command,
         timings=tuple(timings),
-        floor=floor,
+        floor=least,
         precision=precision,
         notes=tuple(notes),
     )
 
 
-def _jobs(quick: bool) -> Iterator[Callable[[Bench], Timing]]:
+def _jobs(quick: bool, samples: bool) -> Iterator[Callable[[Bench], Timing]]:
     if _duckdb():
         yield _import
-    yield from (_load_and_index, _index, _sampling, _forward, _training_step, _question, _explained)
+    yield from (_load_and_index, _index)
+    if samples:
+        yield _sampling
+    yield from (_forward, _training_step, _first_steps, _question, _explained)
     if not quick:
         yield from (_evaluation, _cold_answer)
 
@@ -141,19 +155,20 @@ def _duckdb() -> bool:
 def _prepared(name: str, saved: str | None, preset: str | None, device: torch.device, folder: Path) -> Bench:
     dataset = catalog.load(name)
     model = None if saved is None else Model.load(saved, dataset, str(device))
-    if model is not None and not isinstance(model.forecaster, XERTE):
-        raise InputError(f"{saved} holds {model.name}: the stages that are measured are those of xerte")
+    if model is not None and not isinstance(model.forecaster, XERTE | SumOfParts):
+        raise InputError(f"{saved} holds {model.name}: the stages that are measured are those of xerte and best")
     made_by = None if model is None else model.metadata.get("preset")
     if preset is not None and made_by not in (None, preset):
         raise InputError(f"{saved} was trained with the preset {made_by}, not {preset}: leave --preset out")
     settings = resolve(preset or made_by or "paper", dataset)
-    if settings.learner != "xerte":
-        raise InputError(f"{settings.preset} is a preset of {settings.learner}: the stages measured are those of xerte")
+    if settings.learner not in ("xerte", "best"):
+        raise InputError(
+            f"{settings.preset} is a preset of {settings.learner}: the stages measured are those of xerte and best"
+        )
     if model is None:
-        sizes = (dataset.num_entities, dataset.num_relations, dataset.calendar.ticks_per_unit)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            net = XERTE(settings.model, *sizes).to(device).eval()
+            net = learner(settings.learner)[1](settings.model, Frame.of(dataset), 0).to(device).eval()
         model = Model(net, dataset, device=str(device))
         model.save(folder / "model")
     net = model.forecaster  # type: ignore[assignment]
@@ -223,6 +238,7 @@ def _index_twin(data: Dataset) -> Twin:
 
 def _sampling(bench: Bench) -> Timing:
     """N prior edges of nodes."""
+    assert isinstance(bench.net, XERTE)
     history, sampler, device = bench.model.history, bench.net.sampler, bench.device
     test = bench.dataset.split(Split.TEST)
     nodes = Queries.of(test[np.random.default_rng(1).integers(0, len(test), _NODES)])
@@ -241,58 +257,101 @@ def _edges_of(history: TemporalIndex, entity: int) -> list[tuple[int, int, int]]
     return list(zip(edges.time.tolist(), edges.relation.tolist(), edges.object.tolist(), strict=True))
 
 
-def _twin_parts(bench: Bench) -> tuple[XERTE, TemporalIndex, Queries]:
+def _twin_parts(bench: Bench) -> tuple[Learner, TemporalIndex, Queries]:
     """Net, history and queries on the CPU."""
     if bench.device.type == "cpu":
         return bench.net, bench.model.history, bench.queries
     return copy.deepcopy(bench.net).cpu(), bench.model.history.to("cpu"), bench.queries.to("cpu")
 
 
+def _by_loops(bench: Bench) -> tuple[Callable[[Queries], dict[int, float]], str]:
+    """What answers one question in plain loops, and how it does it."""
+    net, history, _ = _twin_parts(bench)
+    if isinstance(net, XERTE):
+        drawn = net
+
+        @torch.no_grad()
+        def grown(query: Queries) -> dict[int, float]:
+            (found,) = loops.infer_each(drawn, history, query, drawn.seed)
+            return {entity: float(score) for entity, score in found.entity_score.items()}
+
+        return grown, "one question at a time, a vector per node, Eq. 1 per edge"
+    assert isinstance(net, SumOfParts)
+    sums = Sums(net.eval(), history)
+    return (
+        lambda query: sums.answer(int(query.subject), int(query.relation), int(query.time)),
+        "past and walks of one question at a time, fact by fact; no factor",
+    )
+
+
 def _forward(bench: Bench) -> Timing:
     """A batch of questions to scores."""
-    net, history, queries = _twin_parts(bench)
+    answer, how = _by_loops(bench)
+    queries = bench.queries.to("cpu")
     turn = itertools.cycle(range(len(queries)))
 
-    @torch.no_grad()
     def one() -> object:
         at = next(turn)
-        return loops.infer_each(net, history, queries[at : at + 1], net.seed)
+        return answer(queries[at : at + 1])
 
-    twin = Twin(one, 1, "one question at a time, a vector per node, Eq. 1 per edge")
     return measure(
         "forward",
         lambda: bench.net.forecast(bench.model.history, bench.queries),
         len(queries),
         "questions",
-        twin,
+        Twin(one, 1, how),
         bench.device,
         budget=6.0,
     )
 
 
-def _training_step(bench: Bench) -> Timing:
+def _first_steps(bench: Bench) -> Timing:
+    """The same from weights as they are drawn, whose gradients hold many of the smallest numbers."""
+    net = copy.deepcopy(bench.net)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(0)
+        drawn = learner(net.name)[1](net.settings, net.frame, 0)
+        for own, new in zip(net.parameters(), drawn.parameters(), strict=True):
+            own.copy_(new)
+    return _training_step(replace(bench, net=net), "step from new weights")
+
+
+def _training_step(bench: Bench, job: str = "training step") -> Timing:
     """A batch of training facts to new weights; on a copy, whose weights may change."""
     trainer, rows = _trainer(bench)
-    net, history, _ = _twin_parts(bench)
-    net = copy.deepcopy(net)
     asked, goal = trainer.batches.queries[rows[:8]].to("cpu"), trainer.batches.answer[rows[:8]].tolist()
     turn = itertools.cycle(range(len(goal)))
+    learn, how = _learn_by_loops(bench)
 
     def one() -> None:
         at = next(turn)
-        (found,) = loops.infer_each(net, history, asked[at : at + 1], 1)
-        net.zero_grad()
-        loss = loops.loss((score, entity == goal[at]) for entity, score in found.entity_score.items())
-        loss.backward()  # type: ignore[no-untyped-call]
+        learn(asked[at : at + 1], goal[at])
 
-    twin = Twin(one, 1, "one question at a time, forward and backward; no optimiser")
+    twin = Twin(one, 1, how)
 
     def step() -> Tensor:
         return trainer.step(rows, 1)
 
     # In training one step follows another; behind the twin's long one a GPU would have fallen asleep.
-    work = "training step", step, len(rows), "questions", twin, bench.device, 8.0
+    work = job, step, len(rows), "questions", twin, bench.device, 8.0
     return measure(*work, most=60, in_a_row=15) if bench.device.type == "cuda" else measure(*work)
+
+
+def _learn_by_loops(bench: Bench) -> tuple[Callable[[Queries, int], object], str]:
+    """What learns from one question in plain loops, and how."""
+    net, history, _ = _twin_parts(bench)
+    if not isinstance(net, XERTE):
+        answer, how = _by_loops(bench)
+        return lambda query, goal: answer(query), f"{how}; forward only"  # noqa: ARG005
+    own = copy.deepcopy(net)
+
+    def learn(query: Queries, goal: int) -> None:
+        (found,) = loops.infer_each(own, history, query, 1)
+        own.zero_grad()
+        loss = loops.loss((score, entity == goal) for entity, score in found.entity_score.items())
+        loss.backward()  # type: ignore[no-untyped-call]
+
+    return learn, "one question at a time, forward and backward; no optimiser"
 
 
 def _trainer(bench: Bench, precision: Precision = Precision.FLOAT32) -> tuple[Trainer, Tensor]:
@@ -317,15 +376,14 @@ def _asked(bench: Bench, count: int) -> tuple[list[tuple[str, str, str]], Querie
 def _question(bench: Bench) -> Timing:
     """One question in names to an answer in names."""
     asked, queries = _asked(bench, _ASKED)
-    net, history, _ = _twin_parts(bench)
+    answer, how = _by_loops(bench)
     turn, twin_turn = itertools.cycle(asked), itertools.cycle(range(_ASKED))
 
-    @torch.no_grad()
     def one() -> object:
         at = next(twin_turn)
-        return loops.infer_each(net, history, queries[at : at + 1], net.seed)
+        return answer(queries[at : at + 1])
 
-    twin = Twin(one, 1, "a vector per node, Eq. 1 per edge")
+    twin = Twin(one, 1, how)
     return measure(
         "one question",
         lambda: bench.model.forecast(*next(turn)),
@@ -354,16 +412,14 @@ def _explained(bench: Bench) -> Timing:
 
 def _evaluation(bench: Bench) -> Timing:
     """Both questions of every test fact, ranked under three filters."""
-    net, history, queries = _twin_parts(bench)
+    answer, _ = _by_loops(bench)
+    queries = bench.queries.to("cpu")
     known, asked = judge.known(_rows(bench.dataset.facts)), _rows(bench.facts)
     turn = itertools.cycle(range(len(queries)))
 
-    @torch.no_grad()
     def one() -> dict[str, float]:
         at = next(turn)
-        (found,) = loops.infer_each(net, history, queries[at : at + 1], net.seed)
-        score = {entity: float(value) for entity, value in found.entity_score.items()}
-        return judge.ranks(score, asked[at], known, net.num_entities)
+        return judge.ranks(answer(queries[at : at + 1]), asked[at], known, bench.dataset.num_entities)
 
     twin = Twin(one, 1, "one question at a time, its rank counted under each filter")
     count = 2 * bench.dataset.sizes[2]
@@ -380,7 +436,12 @@ def _cold_answer(bench: Bench) -> Timing:
     bare = [sys.executable, "-c", "import torch; torch.ones(1, device=__import__('sys').argv[1])", bench.device.type]
 
     def start(command: list[str]) -> None:
-        subprocess.run(command, check=True, capture_output=True, env=os.environ)  # noqa: S603 - our own program
+        subprocess.run(command, check=True, capture_output=True, env=_as_installed())  # noqa: S603 - our own program
 
     twin = Twin(lambda: start(bare), 1, "a process that loads torch and makes one number")
     return measure("cold answer", lambda: start(program), 1, "answers", twin, budget=20.0, most=5)
+
+
+def _as_installed() -> dict[str, str]:
+    """The environment, but for a ban on byte code: an installation has it, and would not compile itself every time."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,10 +1,10 @@
-"""Live events, measured: ingestion, the first forecast after an event, look-ups over base and tail, compaction."""
+"""Live events, measured: ingestion, corrections, an event's first forecast, look-ups over base and tail, compaction."""
 
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.record import Machine
+from benchmarks.record import Machine, Measurement
 from xerte.api import Model
 from xerte.data import live, store
-from xerte.data.appending import Row
+from xerte.data.appendrows import Row
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
+from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.experiment.registry import learner
-from xerte.files import write_json
 from xerte.graph.index import TemporalIndex
 from xerte.graph.sampler import Sampler, Sampling
 from xerte.graph.stored import index_of
@@ -38,7 +38,7 @@ DATES = Calendar(Tick.DAY, "2010-01-01", Tick.DAY)
 
 
 @dataclass(frozen=True)
-class Live:
+class Live(Measurement):
     """What was measured.
 
     Attributes:
@@ -52,10 +52,14 @@ class Live:
         lookup_ms, plain_ms: of look-ups with and without a tail, by the number of nodes: drawing from what they had
             before; "of a relation": reading the latest they had of one.
         compaction_s: how long one took.
-        longest_ms, calm_ms: the longest forecast while it ran, and while nothing did.
+        longest_ms, calm_ms: the longest forecast while it ran, and of as many after it.
         machine: where, and how busy it was.
+        corrected: how many facts were imported where some were corrected.
+        correction_ms: of a correction of imported events, each batch durable, by number and way;
+            "first": by id, where no id was asked for before, so that all are sorted.
     """
 
+    format = FORMAT
     facts: int
     tail: int
     events_per_s: dict[str, float]
@@ -69,10 +73,8 @@ class Live:
     longest_ms: float
     calm_ms: float
     machine: Machine
-
-    def write(self, path: Path) -> None:
-        """Writes the file, whole or not at all."""
-        write_json(path, {"format": FORMAT, **asdict(self)})
+    corrected: int = 0
+    correction_ms: dict[str, float] = field(default_factory=dict)
 
 
 def measure(num_facts: int, num_tail: int, folder: Path | None = None) -> Live:
@@ -91,9 +93,11 @@ def measure(num_facts: int, num_tail: int, folder: Path | None = None) -> Live:
         found = {name: latency(million, name) for name in ("recurrence", "xerte", "best")}
         visible, known, forecast = ({name: one[at] for name, one in found.items()} for at in range(3))
         compaction_s, longest, calm = compaction(small)
+        corrected = min(num_facts, 10_000_000)
+        fixed = corrections(Path(scratch) / "named", corrected)
     return Live(
         num_facts, num_tail, rates, visible, known, forecast, refresh, lookup, plain, compaction_s, longest, calm,
-        Machine.of(torch.device("cpu")),
+        Machine.of(torch.device("cpu")), corrected, fixed,
     )  # fmt: skip
 
 
@@ -122,6 +126,8 @@ def lookups(dataset: Dataset, num_tail: int) -> tuple[dict[str, float], dict[str
     tail = TailIndex.over(base, drawn(num_tail, DAYS, DAYS + AFTER, rng))
     whole = TailIndex.over(tail, drawn(1000, DAYS + AFTER, DAYS + AFTER + 1, rng))
     sampler = Sampler(Sampling.EXPONENTIAL, 20, scale=30.0)
+    many = torch.arange(2048)  # compiled loops are loaded for them, and not while a few are measured
+    sampler.sample(base, many, torch.full_like(many, DAYS), many[:, None] % RELATIONS, many)
     with_tail, without = dict[str, float](), dict[str, float]()
     for nodes in (1, 16, 256, 4096):
         entity = torch.from_numpy(drawn(nodes, 0, 1, rng).subject.astype(np.int64))
@@ -135,7 +141,7 @@ def lookups(dataset: Dataset, num_tail: int) -> tuple[dict[str, float], dict[str
             def read() -> object:
                 start, stop = index.prior_of_relation(entity, relation[:, 0], time)  # noqa: B023
                 _, rank = expand(torch.maximum(start, stop - 20), stop)
-                return index.read(index.by_relation(rank))
+                return index.ranked(rank)
 
             return read
 
@@ -156,6 +162,37 @@ def ingestion(folder: Path, size: int, seconds: float = 3.0) -> float:
         spent += _seconds(lambda batch=batch: appender.append(batch))  # type: ignore[misc]
         done += size
     return done / spent
+
+
+def corrections(folder: Path, num_facts: int) -> dict[str, float]:
+    """Milliseconds to correct imported events, one and 1,000 in a batch, by their ids and by naming them."""
+    facts = drawn(num_facts, 0, DAYS, np.random.default_rng(0))
+    names = Vocabulary.of(f"entity {n}" for n in range(ENTITIES)), Relations.of(f"r{n}" for n in range(RELATIONS))
+    ids = TextColumn.of(f"event {row}" for row in range(num_facts))
+    store.save(Dataset(folder.name, facts, (num_facts, 0, 0), *names, DATES, {"id": ids}), folder)
+    dataset = store.open_dataset(folder)
+    rows = iter(np.random.default_rng(3).permutation(num_facts).tolist())
+    entities, relations = dataset.entities, dataset.relations
+
+    def correction(way: str) -> Row:
+        row = next(rows)
+        subject, relation, object, time = (int(column[row]) for column in facts.columns())
+        said = [entities[subject], relations[relation], entities[object], DATES.format(time)]
+        which = {"id": f"event {row}"} if way == "by id" else {"was": said}
+        names = dict(zip(("subject", "relation", "object", "time"), said, strict=True))
+        return "event", {**names, "object": "somebody else", "action": "correct", **which}
+
+    def took(way: str, size: int) -> float:
+        batch = [correction(way) for _ in range(size)]
+        return 1000 * _seconds(lambda: appender.append(batch))
+
+    appender = live.appender(dataset)
+    found = {"first": took("by id", 1)}
+    took("by name", 1)
+    for way, size, times in (("by id", 1, 41), ("by name", 1, 41), ("by id", 1000, 9), ("by name", 1000, 9)):
+        if size * times < num_facts // 4:
+            found[f"{size} {way}"] = median(took(way, size) for _ in range(times))
+    return found
 
 
 def latency(folder: Path, name: str) -> tuple[tuple[float, float], ...]:
@@ -192,17 +229,24 @@ def _model(name: str, dataset: Dataset) -> Model:
 
 
 def compaction(folder: Path) -> tuple[float, float, float]:
-    """Seconds of a compaction in a process of its own, and the longest forecast (ms) during it and without it."""
+    """Seconds of a compaction in a process of its own; the longest forecast (ms) during it, and of as many without it.
+
+    The first forecast reads the log and is not among them.
+    """
     model = Model.load("recurrence", store.open_dataset(folder))
-    asked = "entity 7", "r0", DATES.format(DAYS + AFTER + 1)
-    calm = max(_seconds(lambda: model.forecast(*asked)) for _ in range(200))
-    start, longest = perf_counter(), 0.0
+
+    def forecast() -> float:
+        return _seconds(lambda: model.forecast("entity 7", "r0", DATES.format(DAYS + AFTER + 1)))
+
+    forecast()
+    start, during = perf_counter(), list[float]()
     command = [sys.executable, "-m", "xerte", "data", "compact", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:  # noqa: S603
         while process.poll() is None:
-            longest = max(longest, _seconds(lambda: model.forecast(*asked)))
+            during.append(forecast())
+    took = perf_counter() - start
     assert process.returncode == 0
-    return perf_counter() - start, 1000 * longest, 1000 * calm
+    return took, 1000 * max(during), 1000 * max(forecast() for _ in during)
 
 
 def _events(prefix: str) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from benchmarks.live import DAYS, drawn, make
-from benchmarks.record import Machine
+from benchmarks.record import Machine, Measurement
+from xerte import kernels
 from xerte.data import store
 from xerte.data.frame import Frame
 from xerte.experiment.registry import learner
-from xerte.files import write_json
 from xerte.forecaster import Queries
 from xerte.graph.stored import index_of
 
@@ -38,21 +38,22 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class PartsGrowth:
+class PartsGrowth(Measurement):
     """Both sizes, and how many times as long the larger takes."""
 
+    format = FORMAT
     sizes: tuple[Asked, ...]
     ratio: float
     machine: Machine
 
-    def write(self, path: Path) -> None:
-        """Writes the file, whole or not at all."""
-        write_json(path, {"format": FORMAT, **asdict(self)})
-
 
 def measure(sizes: tuple[int, ...], questions: int, folder: Path | None = None) -> PartsGrowth:
-    """Asks histories of these sizes, smallest first, which are made in `folder` unless they are there."""
+    """Asks histories of these sizes, smallest first, which are made in `folder` unless they are there.
+
+    Loops are compiled, where Numba is there, as in a process that has answered some questions.
+    """
     torch.set_num_threads(1)
+    kernels.compiled("graph.latest_compiled", kernels.MANY)  # otherwise loops are loaded beside the questions timed
     with tempfile.TemporaryDirectory(prefix="xerte-parts-") as scratch:
         asked = tuple(_ask(size, questions, folder or Path(scratch)) for size in sizes)
     return PartsGrowth(asked, asked[-1].explained_ms / asked[0].explained_ms, Machine.of(torch.device("cpu")))

@@ -1,20 +1,18 @@
 """How long questions of likelihood take: one, a scan of the next day, a backtest week by week."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 
 import numpy as np
 import torch
 
-from benchmarks.record import Machine
+from benchmarks.record import Machine, Measurement
 from xerte.api.ask import Asker
 from xerte.api.backtest import Plan, run
 from xerte.api.service import Service
-from xerte.files import write_json
 from xerte.rates.blended import SCANNED
 from xerte.types import Split
 
@@ -24,7 +22,7 @@ _WEEK, _MONTH = 7, 30
 
 
 @dataclass(frozen=True)
-class Speed:
+class Speed(Measurement):
     """How long answers took, two threads at most.
 
     Attributes:
@@ -42,6 +40,7 @@ class Speed:
         command: what to type to have it again.
     """
 
+    format = FORMAT
     dataset: str
     model: str
     questions: int
@@ -58,10 +57,6 @@ class Speed:
     backtest_s: float
     machine: Machine
     command: str
-
-    def write(self, path: Path) -> None:
-        """Writes the file, whole or not at all."""
-        write_json(path, {"format": FORMAT, **asdict(self)})
 
 
 def measure(name: str, model: str, questions: int, fold_questions: int, command: str) -> Speed:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -54,6 +54,17 @@ class Machine:
 
 
 @dataclass(frozen=True)
+class Measurement:
+    """What one kind of benchmark found, kept as JSON in a format of its own."""
+
+    format: ClassVar[str]
+
+    def write(self, path: Path) -> None:
+        """Writes the file, whole or not at all."""
+        write_json(path, {"format": self.format, **asdict(self)})
+
+
+@dataclass(frozen=True)
 class Record:
     """One run of `python -m benchmarks`.
 
@@ -63,9 +74,10 @@ class Record:
         machine: where.
         command: what to type to do it again.
         timings: one per job.
-        floor: what a batch must cost and what it cost, by stage (see `bench.floor`); empty where it was not counted.
+        floor: what a batch must cost and what it cost, by stage (see `benchmarks.floor`); empty where it was not
+            counted.
         precision: of every precision of products a step's seconds, questions a second and the MRR on test (see
-            `bench.exactness`); empty where the model had not learned or the run was a quick one.
+            `benchmarks.exactness`); empty where the model had not learned or the run was a quick one.
         notes: what was left out, and why.
     """
 

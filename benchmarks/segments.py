@@ -12,20 +12,20 @@ rows of one segment after the other.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from benchmarks.record import Machine
+from benchmarks.record import Machine, Measurement
 from benchmarks.timing import Timing, Twin, measure
 from twins import segments as twins
 from xerte.api.model import Model
 from xerte.errors import InputError
 from xerte.evaluation.protocol import both_directions
-from xerte.files import read_json, write_json
+from xerte.files import read_json
 from xerte.graph.inference_graph import InferenceGraph
 from xerte.model import XERTE
 from xerte.nn.propagation import Aggregation, entity_scores
@@ -81,18 +81,15 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Segments:
+class Segments(Measurement):
     """What was measured, where and how."""
 
+    format = FORMAT
     dataset: str
     questions: int
     command: str
     machine: Machine
     operations: tuple[Compared, ...]
-
-    def write(self, file: Path) -> None:
-        """Keeps it as JSON, whole or not at all."""
-        write_json(file, {"format": FORMAT, **asdict(self)})
 
     @staticmethod
     def read(file: Path) -> "Segments":

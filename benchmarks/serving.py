@@ -93,6 +93,7 @@ def measure(dataset: str, model: str, seconds: int, memory_s: int, connections: 
         one = questions.read_text("utf-8").splitlines()[0]
         with serving(dataset, model, port) as server:  # what is made once, like a calibration, is made here
             first_ever = first_answer(port, one, server.begun)
+            until_fitted(port)
         with serving(dataset, model, port) as server:
             first = first_answer(port, one, server.begun)
             load(port, questions, connections, 5)  # warm
@@ -193,6 +194,18 @@ def first_answer(port: int, question: str, begun: float) -> float:
         except OSError:
             time.sleep(0.02)
     raise TimeoutError("the server does not answer")
+
+
+def until_fitted(port: int) -> None:
+    """Waits for the rates, fitted in the background once for a dataset: the load is not measured beside that."""
+    begun = time.perf_counter()
+    while time.perf_counter() - begun < 300:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/reliability", timeout=60):
+                return
+        except OSError:
+            time.sleep(0.5)
+    raise TimeoutError("the rates are not fitted")
 
 
 def load(port: int, questions: Path, connections: int, seconds: int) -> dict[str, Any]:

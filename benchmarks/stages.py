@@ -19,6 +19,7 @@ import torch
 from benchmarks.timing import process_peak
 from xerte.api.model import Model
 from xerte.data import store
+from xerte.data.budget import parts
 from xerte.data.checks import findings
 from xerte.data.dataset import Dataset
 from xerte.data.events import read_events
@@ -35,13 +36,16 @@ EPOCHS = (256, 512, 1024)
 """How many questions the epochs ask that are timed."""
 
 
-def take_in(events: Path, folder: Path) -> dict[str, Any]:
-    """An events file to a dataset on disk, with what its user should know."""
-    log = read_events(events)
+def take_in(events: Path, folder: Path, memory: int | None = None) -> dict[str, Any]:
+    """An events file to a dataset on disk, with what its user should know, within so many bytes."""
+    log = read_events(events, memory=memory)
     dataset = split_by_fraction(log, folder.name)
     store.save(dataset, folder, replace=True)
     noted = findings(dataset)
-    degree = np.bincount(dataset.facts.subject) + np.bincount(dataset.facts.object, minlength=dataset.num_entities)
+    degree = np.zeros(dataset.num_entities, np.int64)
+    for part in parts(len(dataset.facts)):
+        for column in (dataset.facts.subject, dataset.facts.object):
+            degree += np.bincount(column[part], minlength=len(degree))
     return {
         "facts": len(dataset.facts),
         "entities": dataset.num_entities,
@@ -52,10 +56,10 @@ def take_in(events: Path, folder: Path) -> dict[str, Any]:
     }
 
 
-def index(folder: Path) -> dict[str, Any]:
-    """A dataset's temporal index, made and written beside it."""
+def index(folder: Path, memory: int | None = None) -> dict[str, Any]:
+    """A dataset's temporal index, made and written beside it, within so many bytes."""
     dataset = store.open_dataset(folder)
-    index_of(dataset)
+    index_of(dataset, memory=None if memory is None else memory // 2)
     return {"bytes": _size(folder / FOLDER)}
 
 
@@ -151,9 +155,9 @@ STAGES: dict[str, Callable[..., dict[str, Any]]] = {"import": take_in, "index": 
 
 
 def main(arguments: list[str]) -> None:
-    """Runs the stage of this name on these paths."""
+    """Runs the stage of this name on these paths; a number is one."""
     started, before = perf_counter(), process_time()
-    done = STAGES[arguments[0]](*map(Path, arguments[1:]))
+    done = STAGES[arguments[0]](*(int(one) if one.isdecimal() else Path(one) for one in arguments[1:]))
     seconds = {"seconds": perf_counter() - started, "cpu_s": process_time() - before}
     sys.stdout.write(json.dumps(seconds | {"peak_bytes": process_peak(), "done": done}) + "\n")
 

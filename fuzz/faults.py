@@ -35,7 +35,6 @@ from xerte.training.checkpoint import has_state, read_metadata, read_tensors, wr
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EACCES)
 KILLED = 77
 _EVENT = {"subject": "Ada", "relation": "visits", "object": "Zoë", "time": "2022-03-02", "note": "x"}
-_TENSORS = {"weights": {"a": torch.arange(6.0)}}
 
 
 class Fault:

@@ -15,6 +15,7 @@ from typing import Any
 from fuzz.judge import Record, WrongError, judge
 from fuzz.mutate import mutated, odd_text
 from xerte.data import events, reading
+from xerte.data.budget import Budget
 from xerte.data.events import EventLog, read_events
 
 COLUMNS = ("subject", "relation", "object", "time")
@@ -160,14 +161,14 @@ def prepared() -> Iterator[None]:
         count = 0
 
         @contextmanager
-        def empty() -> Iterator[reading.Scratch]:
+        def empty(memory: int | None = None) -> Iterator[reading.Scratch]:
             nonlocal count
             count += 1
             place = shared.folder / str(count)
             place.mkdir()
             shared.con.execute("ATTACH ':memory:' AS fresh; USE fresh")
             try:
-                yield reading.Scratch(shared.con, place)
+                yield reading.Scratch(shared.con, place, Budget(memory, place))
             finally:
                 shared.con.execute("USE memory; DETACH fresh; SET TimeZone = 'UTC'")
                 for one in place.iterdir():

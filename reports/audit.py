@@ -75,9 +75,7 @@ class Verdict:
     def summary(self) -> str:
         """What is known and what is not, in one line."""
         left = self.locked - self.looked
-        known = (
-            f"{self.looked} of {self.locked} locked packages were looked at, advisories known: {len(self.vulnerable)}"
-        )
+        known = f"{self.looked} of {self.locked} locked packages were checked, advisories known: {len(self.vulnerable)}"
         return f"{known}; nothing is known about the other {left}" if left else known
 
 
@@ -90,7 +88,9 @@ def verdict(record: Mapping[str, Any], lock: Mapping[str, str], viewer: Mapping[
     unseen = [name for name in lock if name not in changed and python["found"].get(name) is None]
     unknown = []
     if changed:
-        unknown.append(f"{len(changed)} Python packages are locked anew since the audit: {', '.join(changed)[:200]}")
+        unknown.append(
+            f"{len(changed)} Python packages have been locked again since the audit: {', '.join(changed)[:200]}"
+        )
     if unseen:
         unknown.append(f"{len(unseen)} of {len(lock)} Python packages were not audited: {UNANSWERED}")
     if web["found"] is None:
@@ -99,7 +99,7 @@ def verdict(record: Mapping[str, Any], lock: Mapping[str, str], viewer: Mapping[
     else:
         fresh = [name for name, version in viewer.items() if web["packages"].get(name) != version]
         if fresh:
-            unknown.append(f"{len(fresh)} of the viewer's packages are locked anew since the audit")
+            unknown.append(f"{len(fresh)} of the viewer's packages have been locked again since the audit")
     looked = len(lock) - len(changed) - len(unseen) + len(viewer) - len(fresh)
     return Verdict(looked, len(lock) + len(viewer), vulnerable, unknown)
 

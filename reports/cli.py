@@ -24,12 +24,12 @@ ROOT = Path(__file__).parents[1]
 
 Root = Annotated[Path, typer.Option(help="A clone, with experiments/, results/ and docs/.")]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or its folder.")]
-Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
+Device = Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")]
 
 
 @app.command()
 def docs(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit code 1 where a page is stale.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit code 1 if a page is stale.")] = False,
     root: Root = ROOT,
 ) -> None:
     """Writes the generated parts of the pages anew.
@@ -234,17 +234,15 @@ def time_study(
     dataset: Data,
     subject: Annotated[str, typer.Argument(help="A name, or ? when --object is given.")],
     relation: Annotated[str, typer.Argument(help="A name.")],
-    time: Annotated[str, typer.Argument(help="ISO, or a number where the dataset counts steps.")],
+    time: Annotated[str, typer.Argument(help="ISO, or a number if the dataset counts steps.")],
     pair: Annotated[tuple[str, str], typer.Option(help="The two entities whose interactions are listed.")],
     model: Annotated[str, typer.Option(help="The folder of a trained xERTE.")],
     without: Annotated[str | None, typer.Option(help="One trained without time encoding (time_dim=0).")] = None,
     object: Annotated[str, typer.Option(help="A name, when the subject is asked for.")] = "?",
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of looking, like n=50; as often as needed.")
+        list[str] | None, typer.Option("--set", help="A sampling setting, like n=50; as often as needed.")
     ] = None,
-    facts: Annotated[
-        int, typer.Option(min=0, help="Also ask about so many facts of test: do later ones get more?")
-    ] = 0,
+    facts: Annotated[int, typer.Option(min=0, help="Also ask about this many test facts: do later ones get more?")] = 0,
     device: Device = "auto",
     save: Annotated[Path | None, typer.Option(help="Keep the study in this JSON file.")] = None,
     as_json: AsJson = False,
@@ -318,9 +316,9 @@ def new_names(
 @app.command()
 def tables(
     clones: Annotated[Path, typer.Argument(metavar="CLONES", help="A folder of clones, each called OWNER+NAME.")],
-    names: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="These; all unless given.")] = None,
-    preset: Annotated[list[str] | None, typer.Option(help="auto or graph; both unless given.")] = None,
-    limit: Annotated[str | None, typer.Option(help="Of each training, like 5m.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="TABLE...", help="Only these (default: all).")] = None,
+    preset: Annotated[list[str] | None, typer.Option(help="auto or graph (default: both).")] = None,
+    limit: Annotated[str | None, typer.Option(help="Time limit of each training, like 5m.")] = None,
     device: Device = "auto",
     root: Root = ROOT,
 ) -> None:
@@ -384,7 +382,7 @@ def strata(
 def agreement(
     dataset: Data,
     model: Annotated[list[str], typer.Option(help="Two trainings, by name or folder.")],
-    questions: Annotated[int, typer.Option(min=1, help="So many, drawn from test.")] = 500,
+    questions: Annotated[int, typer.Option(min=1, help="How many to draw from test.")] = 500,
     device: Device = "auto",
 ) -> None:
     """How far two trainings agree: first answers, and the five heaviest facts behind them.
@@ -406,7 +404,7 @@ def agreement(
 def errors(
     dataset: Data,
     model: Annotated[str, typer.Option(help="A trained model, by name or folder.")],
-    number: Annotated[int, typer.Option("--questions", min=1, help="So many, drawn from test.")] = 50,
+    number: Annotated[int, typer.Option("--questions", min=1, help="How many to draw from test.")] = 50,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
     root: Root = ROOT,
 ) -> None:
@@ -433,10 +431,20 @@ def errors(
 @app.command()
 def questions(
     dataset: Data,
-    model: Annotated[str | None, typer.Option(help="Whose ranking the rates listen to (default: rates alone).")] = None,
+    model: Annotated[str | None, typer.Option(help="The model whose ranking the rates use (default: none).")] = None,
     number: Annotated[int, typer.Option("--questions", min=1, help="Questions of each kind at each time.")] = 4000,
     first: Annotated[
-        int | None, typer.Option(min=1, help="Of the questions who, so many from all of test (default: all).")
+        int | None, typer.Option(min=1, help="How many questions for first answers, drawn from test (default: all).")
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="Repeat only this part of the record: horizons, time, number, oracle, first_answers."),
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="With --part horizons: only questions of this kind, like everything.")
+    ] = None,
+    within: Annotated[
+        list[str] | None, typer.Option(help="With --part horizons: only within this length of time, like 7d.")
     ] = None,
     root: Root = ROOT,
 ) -> None:
@@ -444,11 +452,23 @@ def questions(
 
     \b
     python -m reports questions icews14 --model icews14-best
-    python -m reports questions world
+    python -m reports questions world --part number
+    python -m reports questions yago --model yago-best --part horizons --kind everything --questions 180000
     """
-    from reports.questions import FOLDER, measure
+    from reports.questions import FOLDER, FORMAT, PARTS, again, measure
+    from xerte.rates.folds import POPULATIONS
 
+    if unknown := sorted({*(part or ())} - {*PARTS}):
+        raise InputError(f"a record has no part {unknown[0]}: known are {', '.join(PARTS)}")
+    if unknown := sorted({*(kind or ())} - {*POPULATIONS}):
+        raise InputError(f"no questions are of the kind {unknown[0]}: known are {', '.join(POPULATIONS)}")
+    if (kind or within) and part != ["horizons"]:
+        raise InputError("kinds and lengths are of horizons alone", hint="add --part horizons")
+    file = root / FOLDER / f"{Path(dataset).name}-{Path(model).name if model else 'rates'}.json"
+    known = read_json(file, FORMAT, "a record of questions", dict) if part else {}
     with busy(dataset):
-        found = measure(dataset, model, number, first)
-    write_json(root / FOLDER / f"{Path(dataset).name}-{Path(model).name if model else 'rates'}.json", found)
+        found = measure(dataset, model, number, first, part or PARTS, tuple(kind or POPULATIONS), within or ())
+    if part:
+        found = again(known, found, part)
+    write_json(file, found)
     print_json(found)

@@ -23,6 +23,7 @@ from reports import (
     real_tables_pages,
     reference_pages,
     results_pages,
+    scale_pages,
     segment_pages,
     survey_pages,
     time_study_pages,
@@ -45,6 +46,7 @@ PARTS: dict[str, Callable[[Path], Sequence[Block]]] = {
     **performance_pages.PARTS,
     **pretrained_pages.PARTS,
     **questions_pages.PARTS,
+    **scale_pages.PARTS,
     **real_tables_pages.PARTS,
     **reference_pages.PARTS,
     **results_pages.PARTS,
@@ -61,7 +63,7 @@ def part(name: str, root: Path) -> Sequence[Block]:
         InputError: there is none of this name.
     """
     if name not in PARTS:
-        raise InputError(f"nobody generates a part called {name}: known are {', '.join(sorted(PARTS))}")
+        raise InputError(f"there is no generated part called {name}: known are {', '.join(sorted(PARTS))}")
     return PARTS[name](root)
 
 

@@ -113,21 +113,22 @@ def hard(root: Path) -> list[Block]:
     """The evidence against what anybody would hide and against other attributions, with intervals."""
     columns = "dataset | model | k | questions | evidence hidden: fall | strongest control | its fall"
     columns += " | the same facts | evidence more | goal"
-    columns += " | gradient: fall | leave one out: fall"
+    columns += " | by share: fall | gradient: fall | leave one out: fall"
     rows: list[Sequence[object]] = []
     for trace in _traces(root):
         rivals = {one["name"]: one for one in trace.details["rivals"]}
         for at, goal in enumerate(trace.details["goals"]):
             control = rivals[goal["strongest"]]
             evidence = control["fall"][at] + control["difference"][at]
-            others = [f"{rivals[name]['fall'][at]:.3f}" for name in ("gradient", "leave one out")]
+            names = ("by share", "gradient", "leave one out")
+            others = [f"{rivals[name]['fall'][at]:.3f}" if name in rivals else "" for name in names]
             more = f"{goal['difference']:+.3f} ({_ends(goal['interval'], '+.3f')})"
             name, count = (_who(trace), trace.queries) if at == 0 else (("", ""), "")
             same = f"{control['same'][at]:.0f} %" if control.get("same") else "–"
             met = "met" if goal["met"] else "not met"
             cells = (goal["strongest"], f"{control['fall'][at]:.3f}", same, more, met, *others)
             rows.append((*name, goal["k"], count, f"{evidence:.3f}", *cells))
-    return [Table(columns.split(" | "), rows, "llrrrlrrllrr")]
+    return [Table(columns.split(" | "), rows, "llrrrlrrllrrr")]
 
 
 def fidelity(root: Path) -> list[Block]:
@@ -158,6 +159,8 @@ def cause_goals(root: Path) -> list[Block]:
             if name in ("1 hop", "2 hops", "3 hops"):
                 interval, goal = group["recall_interval"][-1], GOALS.get(name)
                 met = "" if goal is None else "met" if interval["low"] >= goal else "not met"
+                if group.get("at_most", 100.0) < (goal or 0) and group["recall"][-1] >= group["at_most"] - 0.05:
+                    met = "not met: every cause within reach is named"
                 recall = f"{group['recall'][-1]:.1f} ({_ends(interval, '.1f')})"
                 most = f"{group['at_most']:.1f}" if "at_most" in group else ""  # records before 0.2 do not know
                 rows.append((_who(trace)[1], name, group["questions"], recall, most, goal or "", met))

@@ -53,7 +53,7 @@ def _exhibit(one: dict[str, Any]) -> Iterator[Block]:
     yield f"{_PICTURE}(gallery/{one['name']}.svg)"
     if one.get("happened"):
         entity, evidence = one["happened"]
-        yield f"What spoke for {entity}, which happened:"
+        yield f"Evidence for {entity}, which happened:"
         yield _evidence(evidence)
         yield f"{_PICTURE}(gallery/{one['name']}-happened.svg)"
 

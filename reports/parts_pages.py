@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.parts import FORMAT as GROWTH_FORMAT
 from reports.errors import FORMAT as ERRORS_FORMAT
 from reports.errors import KINDS
-from reports.published import DATASETS, METRICS, experiments
+from reports.published import DATASETS, METRICS, OTHERS, experiments
 from reports.table import Block, Table
 from xerte.experiment.trace import Trace
 from xerte.files import read_json
@@ -18,16 +18,17 @@ TRIED = Path("results") / "parts" / "tried.json"
 GROWTH = Path("results") / "bench" / "parts.json"
 ERRORS = Path("results") / "parts" / "errors-icews18.json"
 AGREEMENT_FORMAT, TRIED_FORMAT = "xerte agreement 1", "xerte tried 1"
-OTHERS = {
-    "icews14": "44.1 / 34.5 (INFER)",
-    "icews0515": "48.4 / 38.3 (TECHS)",
-    "icews18": "36.5 (ECHO-TKG), 35.8 / 26.6 (TPAR)",
-    "yago": "54.9 / 47.5 (RE-Net)",
-}
-"""The best published figures known for these files and this protocol, MRR / Hits@1."""
+FAITHFULNESS = Path("results") / "faithfulness"
 _FAR = 50
-REMOVED = {"past": "no past", "walk": "no walks", "prior": "no prior", "factor": "no factor", "others": "met only"}
-"""Experiments best-no-NAME, as the table heads them."""
+REMOVED = {
+    "rivals": "no rivals",
+    "past": "no past",
+    "walk": "no walks",
+    "prior": "no prior",
+    "factor": "no factor",
+    "others": "met only",
+}
+"""Experiments best-no-NAME, as the table heads them; those after the first are without rivals, too."""
 
 
 def seeds(root: Path) -> list[Block]:
@@ -42,7 +43,9 @@ def seeds(root: Path) -> list[Block]:
         test = [[run.metrics["time-aware"][metric] for run in runs] for metric in METRICS]
         paper = published.get(dataset)
         beside = "–" if paper is None else f"{paper[0]:.2f} / {paper[1]:.2f}"
-        rows.append((dataset, len(runs), _spread(valid), *map(_spread, test), beside, OTHERS[dataset]))
+        rows.append(
+            (dataset, len(runs), _spread(valid), *map(_spread, test), beside, ", ".join(map(str, OTHERS[dataset])))
+        )
     heads = ("", "trainings", "valid MRR", "test MRR", "Hits@1", "Hits@3", "Hits@10", "xERTE's paper", "best published")
     return [Table(heads, rows)]
 
@@ -103,10 +106,28 @@ def growth(root: Path) -> list[Block]:
     ]
     machine = body["machine"]
     words = (
-        f"The largest takes {body['ratio']:.2f} times as long as the smallest. {machine['device']}, load "
-        f"{machine['load']}, {machine['commit'][:10]}."
+        f"A forecast takes {body['ratio']:.2f} times as long on the largest as on the smallest. "
+        f"{machine['device']}, load {machine['load']}, {machine['commit'][:10]}."
     )
     return [Table(("facts", "first answer", "forecast", "with its explanation"), rows), words]
+
+
+def faithfulness(root: Path) -> list[Block]:
+    """What hiding the heaviest facts costs beyond the strongest control on ICEWS14, beside xERTE's graph."""
+    traces = [Trace.read(root / FAITHFULNESS / f"icews14-{name}.json") for name in ("best", "paper")]
+    rows = []
+    for goals in zip(*(trace.details["goals"] for trace in traces), strict=True):
+        ends = [one["interval"] for one in goals]
+        more = [
+            f"{one['difference']:+.3f} ({end['low']:+.3f} to {end['high']:+.3f})"
+            for one, end in zip(goals, ends, strict=True)
+        ]
+        ahead = next(
+            (name for name, one, other in (("best", *ends), ("xERTE", *ends[::-1])) if one["low"] > other["high"]),
+            "undecided",
+        )
+        rows.append((goals[0]["k"], *more, ahead))
+    return [Table(("facts hidden", "best", "xERTE", "ahead"), rows, "rrrl")]
 
 
 def tried(root: Path) -> list[Block]:
@@ -143,5 +164,6 @@ PARTS = {
     "parts-agreement": agreement,
     "parts-errors": errors,
     "parts-growth": growth,
+    "parts-faithfulness": faithfulness,
     "parts-tried": tried,
 }

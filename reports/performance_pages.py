@@ -75,11 +75,11 @@ def growth(root: Path) -> list[Block]:
         f"- The busiest entity holds {100 * last['import']['done']['hub_share']:.1f} % of all edges.",
         (
             f"- A question at {last['events']:,} events takes {slower:.2f} times what it takes at {first['events']:,}; "
-            f"of the processor's time, {harder:.2f} times. The slowest percent: {span(late[0])} and {span(late[1])}."
+            f"in processor time, {harder:.2f} times. The slowest percent: {span(late[0])} and {span(late[1])}."
         ),
         (
-            f"- The most memory resident, with pages of mapped files: {peak / 2**30:.2f} GiB in imports and indexing, "
-            f"{grown.asked_peak_bytes / 2**30:.2f} GiB while all sizes were open at once, asked and learned from."
+            f"- Peak resident memory, with pages of mapped files: {peak / 2**30:.2f} GiB in imports and indexing, "
+            f"{grown.asked_peak_bytes / 2**30:.2f} GiB while all sizes were open at once for questions and training."
         ),
         "- Processor seconds of an import, all threads: "
         + ", ".join(f"{row['import']['cpu_s']:,.0f} s for {row['events']:,}" for row in grown.sizes)
@@ -90,7 +90,7 @@ def growth(root: Path) -> list[Block]:
         + ", ".join(f"{seconds:.2f} s for {count}" for count, seconds in row["asked"]["epochs_cpu_s"].items())
         for row in grown.sizes
     )
-    lines.append(f"- Processor seconds of epochs by questions asked. {epochs}.")
+    lines.append(f"- Processor seconds of an epoch, by its number of questions. {epochs}.")
     return [Table(GROWTH_COLUMNS, growth_rows(grown)), "\n".join(lines)]
 
 

@@ -37,9 +37,29 @@ DATASETS = ("icews14", "icews0515", "icews18", "yago")
 TIME_AWARE = "time-aware"
 SEEN_RAW = "seen, raw"
 """Raw ranks, questions between entities that training facts name: how the paper's ablations are judged."""
-UNEXPLAINED = "nobody has said why"
+UNEXPLAINED = "no reason given"
 
 Values = tuple[float, float, float, float]
+
+
+class Peer(NamedTuple):
+    """What somebody else's method scores, in percent; Hits@1 is None where it was not published."""
+
+    name: str
+    mrr: float
+    hits_1: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.mrr} ({self.name})" if self.hits_1 is None else f"{self.mrr} / {self.hits_1} ({self.name})"
+
+
+OTHERS = {
+    "icews14": [Peer("INFER", 44.1, 34.5)],
+    "icews0515": [Peer("TECHS", 48.4, 38.3)],
+    "icews18": [Peer("ECHO-TKG", 36.5), Peer("TPAR", 35.8, 26.6)],
+    "yago": [Peer("RE-Net", 54.9, 47.5)],
+}
+"""The best published figures known for these files and this protocol, best first."""
 
 
 class Cell(NamedTuple):

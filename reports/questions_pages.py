@@ -24,18 +24,20 @@ _HORIZON = (
     "ECE (chance)",
 )
 _SETS = ("dataset", "answers", "questions", "rank-1 ECE (chance)", "90 % sets hold", "entities", "recurrence's")
-_STRANGERS = ("dataset", "answers", "answers that never met the subject", "said", "ECE (chance)")
+_STRANGERS = ("dataset", "answers", "answers that never met the subject", "forecast", "ECE (chance)")
 _TIMES = ("dataset", "answers", "events", "median error", "of the mean gap", "less by")
+_NUMBERS = ("dataset", "answers", "within", "events", "came", "expected", "by its past rate", "skill over that")
 _GOALS = (
     "skill over climatology > 0.25",
     "skill over recency-frequency > 0",
     "ECE of horizon questions",
     "ECE of first answers",
-    "90 % sets hold what they shall",
+    "90 % sets hold what they should",
     "sets smaller than recurrence's",
     "median time error below the mean gap's",
 )
-_ORACLE = ("asked", "questions", "mean error", "climatology's", "recency-frequency's", "of always 0")
+_MEASURED = ("first_answers", "time", "number")
+_ORACLE = ("answers", "asked", "questions", "mean error", "climatology's", "recency-frequency's", "of always 0")
 
 
 def horizons(root: Path) -> Sequence[Block]:
@@ -51,7 +53,7 @@ def horizons(root: Path) -> Sequence[Block]:
                 ]
                 if kind in KINDS:
                     cells = [f"{cell} {_word(of)}" for cell, of in zip(cells, horizon_verdicts(one), strict=True)]
-                happened = f"{100 * one['happened']:.2f} %"
+                happened = f"{100 * one['happened']:.{2 if one['happened'] >= 0.0001 else 4}f} %"
                 number = f"{one['questions']:,}"
                 rows.append((body["dataset"], body["model"], horizon, kind, number, happened, *cells))
     return [_table(_HORIZON, rows)]
@@ -97,13 +99,28 @@ def times(root: Path) -> Sequence[Block]:
     return [_table(_TIMES, rows)]
 
 
+def numbers(root: Path) -> Sequence[Block]:
+    """How often: what was expected, and what came."""
+    rows = []
+    for body in _records(root):
+        for horizon, one in body.get("number", {}).items():
+            if one["events"]:
+                means = (f"{one[name]:.3f}" for name in ("came", "told", "of_past"))
+                ends = one["skill_low"], one["skill_high"]
+                over = f"{one['skill']:.3f} [{ends[0]:.3f}, {ends[1]:.3f}]"
+                rows.append((body["dataset"], body["model"], horizon, f"{one['events']:,}", *means, over))
+    return [_table(_NUMBERS, rows)] if rows else [_NOTHING]
+
+
 def oracle(root: Path) -> Sequence[Block]:
     """How far probabilities of the next day lie from the true ones, on the world."""
     rows = []
     for body in _records(root):
         for kind, one in body.get("oracle", {}).items():
             errors = ("mean_error", "of_climatology", "of_recency_frequency", "mean_of_true")
-            rows.append((kind, f"{one['questions']:,}", *(f"{100 * one[name]:.4f} points" for name in errors)))
+            rows.append(
+                (body["model"], kind, f"{one['questions']:,}", *(f"{100 * one[name]:.4f} points" for name in errors))
+            )
     return [_table(_ORACLE, rows)]
 
 
@@ -132,6 +149,17 @@ def goals(root: Path) -> Sequence[Block]:
     return [_table(("goal", "met", "undecided", "missed"), rows)]
 
 
+def commits(root: Path) -> Sequence[Block]:
+    """At which commit every part of a record was measured."""
+    rows = []
+    for body in _records(root):
+        judged = [one for ahead in body["horizons"].values() for one in ahead["questions"].values()]
+        own = (body.get(f"{part}_commit", body["commit"]) if part in body else "" for part in _MEASURED)
+        within = dict.fromkeys(one.get("commit", body["commit"])[:10] for one in judged)
+        rows.append((body["dataset"], body["model"], ", ".join(within), *(one[:10] for one in own)))
+    return [_table(("dataset", "answers", "within", "first answers, sets", "when", "how often"), rows)]
+
+
 def speed(root: Path) -> Sequence[Block]:
     """How long a question, a scan and a backtest take."""
     if not (root / SPEED).is_file():
@@ -139,8 +167,8 @@ def speed(root: Path) -> Sequence[Block]:
     one = read_json(root / SPEED, SPEED_FORMAT, "a record of how fast questions are", dict)
     about = f"{one['scan_events']:,} events"
     rows = [
-        ("a question within 30 days, the middle one", f"{one['question_ms']:.1f} ms", at_most(one["question_ms"], 30)),
-        ("95 of 100 stay below", f"{one['slow_ms']:.1f} ms", None),
+        ("a question within 30 days, median", f"{one['question_ms']:.1f} ms", at_most(one["question_ms"], 30)),
+        ("a question within 30 days, 95th percentile", f"{one['slow_ms']:.1f} ms", None),
         ("when", f"{one['when_ms']:.1f} ms", None),
         ("what next", f"{one['next_ms']:.1f} ms", None),
         *(
@@ -179,6 +207,8 @@ PARTS: dict[str, Callable[[Path], Sequence[Block]]] = {
     "questions-sets": sets,
     "questions-strangers": strangers,
     "questions-times": times,
+    "questions-numbers": numbers,
     "questions-oracle": oracle,
+    "questions-commits": commits,
     "questions-speed": speed,
 }

@@ -24,7 +24,7 @@ def page(root: Path) -> list[Block]:
     ahead = sum(_mrr(one, "auto") > _mrr(one, "recurrence") for one in kept)
     return [
         Table(_HEADINGS, [_row(one) for one in kept], "lrrrrrllr"),
-        f"The model is kept on {won} of {len(kept)} tables and ahead of recurrence on test on {ahead}.",
+        f"The model is kept on {won} of {len(kept)} tables; on test it beats recurrence on {ahead}.",
         "\n".join(
             f"- **{one['table']}**: {one['about']}; [{one['source'].removeprefix('https://github.com/')}]"
             f"({one['source']}) at {one['source_commit'][:10]}"

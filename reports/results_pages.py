@@ -6,14 +6,22 @@ from statistics import mean
 
 from reports.published import HEADINGS, METRICS, experiments, measured
 from reports.table import Block, Table
+from xerte.experiment.definition import read_experiment
 from xerte.experiment.trace import Trace
 
 
 def results(root: Path) -> list[Block]:
     """Time-aware test metrics by dataset, best first: the mean over a model's seeds, variants of a preset left out."""
     found: dict[tuple[str, str], list[Trace]] = {}
-    for trace in (Trace.read(path) for path in sorted(root.glob("results/*.json"))):
-        if trace.split == "test" and not trace.settings.get("set"):
+    variants = {
+        one.run_name(seed)
+        for one in map(read_experiment, root.glob("experiments/*/*.toml"))
+        if one.overrides
+        for seed in one.seeds
+    }
+    for path in sorted(root.glob("results/*.json")):
+        trace = Trace.read(path)
+        if trace.split == "test" and not trace.settings.get("set") and path.stem not in variants:
             preset = trace.settings.get("preset") or trace.model
             model = trace.model if preset == trace.model else f"{trace.model} ({preset})"
             found.setdefault((trace.dataset, model), []).append(trace)

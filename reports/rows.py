@@ -134,6 +134,12 @@ def table_1(root: Path) -> list[Row]:
     return rows
 
 
+def default_rows(root: Path) -> list[Row]:
+    """The model that `xerte train` learns, on every benchmark it was trained on."""
+    found = [one for one in experiments(root) if one.name == "best" and one.dataset in DATASETS]
+    return [Row.of(one.dataset, one.name, one.name, TIME_AWARE, None, one.traces(root)) for one in found]
+
+
 def on_the_world(root: Path) -> list[Row]:
     """Every trace on the embedded world, best first: there the ceiling is known."""
     traces = [Trace.read(path) for path in sorted(root.glob("results/world-*.json"))]

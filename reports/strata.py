@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xerte.api import Model
 
 RARE = 0.001
-"""A relation is rare that has a smaller share of the training facts."""
+"""A relation is rare if it has a smaller share of the training facts."""
 HEAVIEST = 5
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -63,7 +63,7 @@ def agreement(one: "Model", other: "Model", questions: int, seed: int = 0) -> di
     same, shared = 0, []
     for row in np.sort(drawn).tolist():
         asked = (reverse if row % 2 else queries)[row // 2 : row // 2 + 1]
-        first, second = (model.forecaster.forecast(model.history, asked) for model in (one, other))
+        first, second = (m.forecaster.forecast(m.history, asked.to(m.history.device)) for m in (one, other))
         answer = int(first.scores[0].argmax())
         if answer == int(second.scores[0].argmax()):
             same += 1

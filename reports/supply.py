@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 LOCK, LICENCES = ROOT / "lock.txt", ROOT / "docs" / "licences.md"
-EXTRAS = ("bench", "cluster", "excel", "explain", "postgres", "serve", "sign", "tensorboard")
+EXTRAS = ("bench", "cluster", "excel", "explain", "fast", "postgres", "serve", "sign", "tensorboard")
 """What users install; tools of development are not shipped."""
 PERMISSIVE = re.compile(r"MIT|BSD|Apache|ISC|PSF|Python Software Foundation|Zlib|HPND|MPL|Unlicense|LGPL|0BSD|CC0")
 _HEAD = (

@@ -117,6 +117,10 @@ def test_imports_inside_functions_and_relative_ones_are_found(monkeypatch: pytes
         ("import xerte.cli", {"torch", "duckdb", "numpy"}),
         ("import xerte.data.store, xerte.data.catalog", {"torch", "duckdb", "rich", "typer"}),
         ("import xerte; xerte.load, xerte.read_events", {"torch", "duckdb", "rich", "typer"}),
+        (
+            "from xerte.api.service import Service; from xerte.api.schemas import Forecast",
+            {"duckdb", "rich", "xerte.api.ask", "xerte.rates.model", "xerte.api.schemas.serving"},
+        ),
     ],
 )
 def test_what_is_heavy_is_loaded_late(code: str, absent: set[str]) -> None:

@@ -6,11 +6,14 @@ depends on its arguments alone, so a task whose worker died is done again by ano
 nothing.
 """
 
+import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from xerte import __version__
 from xerte.errors import InputError, XerteError, one_line
 
 if TYPE_CHECKING:
@@ -19,7 +22,14 @@ if TYPE_CHECKING:
 AUTO = "auto"
 _Result = TypeVar("_Result")
 _RETRIES = 50
-"""So often a task is tried again whose worker died or ran out of memory."""
+"""So often a task is tried again whose worker died."""
+_OOM_RETRIES = 10
+"""So often where memory ran out; Ray itself would try for ever."""
+_PATIENCE_S = 10
+"""So long an address may take to answer at all."""
+_ALIKE = "install the same on every machine of the cluster"
+_NOT_FOUND = "failed to import on the worker"
+"""So Ray begins to say that a worker does not know a function."""
 _WAITING = 3
 """Tasks handed out per core: enough that no worker waits, few enough that results do not pile up."""
 
@@ -39,9 +49,13 @@ class Cluster:
         self._ray = _ray()
         if self._ray.is_initialized():
             return
+        os.environ.setdefault("RAY_task_oom_retries", str(_OOM_RETRIES))  # Ray reads it when this process joins
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # not a line for every second of waiting
+        _refuse_where_nobody_listens(address, self._ray.util.get_node_ip_address)
         # Every task has one core to itself, so its numbers do not depend on how many cores there are.
         variables = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
         variables |= {name: os.environ[name] for name in ("XERTE_HOME", "PYTHONPATH") if name in os.environ}
+        _quieten(self._ray)
         options: dict[str, Any] = {"runtime_env": {"env_vars": variables}, "log_to_driver": False}
         options |= {"logging_level": "ERROR", "configure_logging": False}
         try:
@@ -83,12 +97,12 @@ class Cluster:
             XerteError: what a task raised, or that workers die wherever it runs.
         """
         ray, results = self._ray, dict[int, _Result]()
-        remote = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(task)
+        remote = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(_done)
         waiting, at_work = iter(enumerate(items)), dict[Any, int]()
         with _told_plainly(ray):
             while True:
                 while len(at_work) < _WAITING * self.cores and (following := next(waiting, None)) is not None:
-                    at_work[remote.remote(*following[1])] = following[0]
+                    at_work[remote.remote(__version__, task, *following[1])] = following[0]
                 if not at_work:
                     return [results[place] for place in range(len(items))]
                 for finished in ray.wait(list(at_work), num_returns=1)[0]:
@@ -96,6 +110,43 @@ class Cluster:
                     results[place] = ray.get(finished)
                     if done is not None:
                         done(place, results[place])
+
+
+def _done(here: str, task: Callable[..., _Result], *arguments: Any) -> _Result:
+    """On a worker: the task, if it is that of the process that asks for it."""
+    if here != __version__:
+        raise InputError(f"the worker on {socket.gethostname()} has xerte {__version__}, not {here}: {_ALIKE}")
+    return task(*arguments)
+
+
+def _refuse_where_nobody_listens(address: str, here: Callable[[], str]) -> None:
+    """Ray itself tries for minutes.
+
+    Args:
+        address: of a cluster.
+        here: tells the address that Ray takes this machine's to be, where a local one is given.
+
+    Raises:
+        InputError: no connection can be made.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return  # a word like auto, or what Ray shall judge
+    problem: Exception | None = None
+    for place in [host.strip("[]"), *([here()] if host in ("localhost", "127.0.0.1") else [])]:
+        try:
+            socket.create_connection((place, int(port)), _PATIENCE_S).close()
+            return
+        except (OSError, OverflowError) as error:
+            problem = error
+    reason = getattr(problem, "strerror", None) or problem
+    raise InputError(one_line(f"the cluster {address} cannot be joined: nobody answers there ({reason})")) from None
+
+
+def _quieten(ray: "ModuleType") -> None:
+    """What Ray says about dead workers would go to standard output, into JSON; what became of them is told here."""
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # nor tracebacks of all other tasks that failed
+    ray._private.worker.print_to_stdstream = lambda *_, **__: None  # there is no option for it
 
 
 def _ray() -> "ModuleType":
@@ -113,8 +164,11 @@ def _told_plainly(ray: "ModuleType") -> Iterator[None]:
     try:
         yield
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, XerteError):
+        if isinstance(error.cause, XerteError | OSError | MemoryError):
             raise error.cause from None
+        if isinstance(error.cause, ray.exceptions.RaySystemError) or _NOT_FOUND in str(error.cause):
+            reason = str(error).strip().splitlines()[-1]
+            raise XerteError(one_line(f"workers lack this xerte ({__version__}): {_ALIKE} ({reason})")) from None
         raise
     except ray.exceptions.RayError as error:
         lost = "every worker that tried ran out of memory or died: give workers more memory, or use fewer at once"

@@ -1,6 +1,6 @@
 """The contract every model obeys, in ids and tensors: a history and questions in, scores out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
@@ -109,6 +109,7 @@ class Part:
         growth: the inference graphs behind it, as they grew, where it comes from any.
         chains: where facts work together, (rows of facts from the subject to the candidate, what they brought) of
             (row of the question, candidate), heaviest first; None: every fact speaks for itself.
+        besides: likewise, the facts behind what came by chains on which none of these facts lies.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Part:
     evidence: Callable[[int, int], Evidence] | None = None
     growth: "Growth | None" = None
     chains: Callable[[int, int], Iterator[tuple[tuple[int, ...], float]]] | None = None
+    besides: Callable[[int, int, Sequence[int]], Evidence] | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,20 @@ class Scores:
         """factor · (Σ parts)^exponent, [Q, E]; higher is likelier."""
         scores = self.sum if self.exponent is None else self.sum ** self.exponent[:, None]
         return scores if self.factor is None else self.factor * scores
+
+    @cached_property
+    def here(self) -> tuple[Float[Tensor, "Q E"], Bool[Tensor, "Q E"]]:
+        """(scores, reached) in the host's memory, brought there once."""
+        return self.scores.cpu(), self.reached.cpu()
+
+    @cached_property
+    def narrow(self) -> tuple[Int[Tensor, "C"], Float[Tensor, "Q C"], Bool[Tensor, "Q C"]]:
+        """(entity, scores, reached) of the entities that any question reaches, ascending: often few of all."""
+        scores, reached = self.here
+        entity = torch.nonzero(reached.any(0))[:, 0]
+        if 2 * len(entity) > reached.shape[1]:
+            return torch.arange(reached.shape[1]), scores, reached
+        return entity, scores.index_select(1, entity), reached.index_select(1, entity)
 
     @property
     def growth(self) -> "Growth | None":

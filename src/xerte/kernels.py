@@ -1,9 +1,28 @@
-"""Whether kernels can run: they need a GPU and Triton. Every kernel has a plain function beside it."""
+"""Whether kernels can run: they need a GPU and Triton, or Numba. Every kernel has a plain function beside it."""
 
+import os
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from threading import Lock, Thread
+from types import ModuleType
 
 import torch
+
+MANY = 1024
+"""From so many rows on, compiled loops are waited for."""
+_LOOPS = (
+    "graph.latest_compiled",
+    "graph.race_compiled",
+    "graph.slots_compiled",
+    "graph.tail_compiled",
+    "nn.edge_compiled",
+    "nn.node_compiled",
+)
+
+_loaded, _lock = dict[str, ModuleType](), Lock()
+_asked, _failed = [0], list[bool]()
 
 
 def can_run(device: torch.device) -> bool:
@@ -11,6 +30,55 @@ def can_run(device: torch.device) -> bool:
     return device.type == "cuda" and _triton()
 
 
+def compiled(name: str, rows: int = 0) -> ModuleType | None:
+    """A module of loops compiled for this processor, where Numba is there and they pay; else None.
+
+    To load them takes half a second, to compile them the first time some seconds. Many rows at once wait for that, and
+    so does learning, which must round alike when resumed. For fewer it is begun beside other work, once there were
+    many in all: a first answer never waits, later ones gain.
+
+    Args:
+        name: of the module, one of `_LOOPS`.
+        rows: how many are to be worked on now; 0: they are taken if they are there.
+    """
+    if rows and not _loaded and not _failed and _numba():
+        before, _asked[0] = _asked[0], _asked[0] + rows
+        if rows >= MANY or torch.is_grad_enabled():
+            _load()
+        elif before < MANY <= _asked[0]:
+            Thread(target=_load, name="compiling").start()
+    return _loaded.get(name)
+
+
+def _load() -> None:
+    with _lock:
+        if not _loaded and not _failed:
+            try:
+                _loaded.update({name: import_module(f"xerte.{name}") for name in _LOOPS})
+            except Exception:  # Numba does not fit this NumPy, or finds no place for machine code: plain code answers
+                _failed.append(True)
+
+
+def in_threads(work: Callable[[int, int], None], size: int, least: int = 256) -> None:
+    """Calls work(start, stop) on parts of a size, each at least so large, in as many threads as torch would use.
+
+    Threads are made anew: so they treat the smallest numbers as the caller does.
+    """
+    parts = max(1, min(torch.get_num_threads(), size // least))
+    ends = [size * part // parts for part in range(parts + 1)]
+    others = [Thread(target=work, args=ends[part : part + 2]) for part in range(1, parts)]
+    for other in others:
+        other.start()
+    work(*ends[:2])
+    for other in others:
+        other.join()
+
+
 @cache
 def _triton() -> bool:
     return find_spec("triton") is not None
+
+
+@cache
+def _numba() -> bool:
+    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"

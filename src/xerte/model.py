@@ -101,7 +101,7 @@ class XERTE(Learner):
         with torch.inference_mode():
             growth, score, reached = self._replayed(history, queries) or self._forecast(history, queries)
             score, reached = score[: len(queries)], reached[: len(queries)]
-            return Scores((Part("graph", score, growth.evidence, growth),), reached)
+            return Scores((Part("graph", score, growth.evidence, growth, besides=growth.evidence),), reached)
 
     def _forecast(
         self,

@@ -6,6 +6,7 @@ an age, tells what `sweep` may remove. Every change of the disk is announced to 
 """
 
 import errno
+import mmap
 import os
 import re
 import secrets
@@ -228,6 +229,25 @@ def scratch_folder() -> Iterator[Path]:
         yield folder
 
 
+def scratch_map(folder: Path, size: int) -> mmap.mmap:
+    """Room for so many bytes, in a file without a name that ends with what is mapped of it.
+
+    The disk holds all of it at once: who writes there cannot run out of space any more, which would end the process.
+
+    Raises:
+        OSError: there is no such room.
+    """
+    fault("create", folder)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            for start in range(0, size, _BLOCK):
+                file.write(bytes(min(_BLOCK, size - start)))
+            file.flush()
+        return mmap.mmap(file.fileno(), size)
+
+
 # Atomic writes
 
 
@@ -431,14 +451,20 @@ def recover(folder: Path) -> None:
             rename(max(written, key=written.__getitem__), folder)
 
 
+def wait_for_swap(folder: Path) -> bool:
+    """Waits while another takes the folder's place, half a minute at most; whether one did."""
+    if folder_lock(folder).exists():
+        with suppress(OSError), lock(folder_lock(folder), timeout=30):
+            return True
+    return False
+
+
 def is_there(folder: Path) -> bool:
     """Whether a published folder is there, also at the instant in which another takes its place."""
     recover(folder)
     for _ in range(3):
-        if folder.is_dir() or not folder_lock(folder).exists():
+        if folder.is_dir() or not wait_for_swap(folder):
             break
-        with suppress(OSError), lock(folder_lock(folder)):
-            pass  # whoever replaces it is done
     return folder.is_dir()
 
 

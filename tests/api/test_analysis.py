@@ -146,6 +146,16 @@ def test_a_report_sets_the_answer_beside_whom_one_asks_for(why: Explanation, tmp
     assert "## Why not Cid?" not in text
 
 
+def test_a_report_leaves_out_reasons_of_no_share(why: Explanation, tmp_path: Path) -> None:
+    pytest.importorskip("quickjs")
+    first, told = why.bundles[0], replace(why)
+    faint = replace(first.reason, share=0.0004, sentence="This hardly matters.")
+    told.__dict__["bundles"] = (replace(first, reason=replace(first.reason, share=0.999)), replace(first, reason=faint))
+    text = told.report(tmp_path / "why.md")[0].read_text("utf-8")
+    assert "This hardly matters" not in text
+    assert "| 0.1% | came by other ways |" in text
+
+
 def test_a_report_says_it_all_in_three_forms(why: Explanation, tmp_path: Path) -> None:
     pytest.importorskip("fpdf")
     written = why.report(tmp_path / "why.md", "xerte explain …")

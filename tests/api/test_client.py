@@ -29,6 +29,17 @@ def test_the_answers_are_those_of_the_model(client: xerte.Client) -> None:
     assert client.compare(*asked[:3], models=["recurrence"]).models[0].model == "recurrence"
 
 
+def test_many_questions_are_answered_in_their_order(client: xerte.Client) -> None:
+    asked = [("Wenoravrin", "condemns", f"2022-10-{day}") for day in range(10, 30)]
+    asked.append(("?", "condemns", "2022-10-20", "Druerugard"))  # type: ignore[arg-type]
+    there, here = client.forecast_many(asked, 3), xerte.Model.load("recurrence", "world").forecast_many(asked, 3)
+    assert [one.query.time for one in there] == [one.question.time for one in here]
+    assert [[a.entity for a in one.answers] for one in there] == [[a.entity for a in one.answers] for one in here]
+    half = client.forecast(*asked[0][:3], coverage=0.5)
+    assert half.coverage is not None
+    assert half.coverage.coverage == 0.5
+
+
 def test_lists_go_on_over_pages(client: xerte.Client) -> None:
     assert len(list(client.entities())) == client.statistics().entities
     events = list(client.history("Wenoravrin", before="2022-10-20"))
@@ -54,6 +65,11 @@ def test_rates_and_entities_are_those_of_the_model(client: xerte.Client) -> None
     model = xerte.Model.load("recurrence", "world")
     mine, theirs = model.scan(7, top=3), client.scan(7, top=3)
     assert [one.probability for one in theirs.likely] == [one.probability for one in mine.likely]
+    assert (
+        client.scan(7, top=3, watch=["Velavrin"]).events
+        == model.scan(7, top=3, watch=["Velavrin"]).events
+        < theirs.events
+    )
     assert [one.count for one in client.reliability()] == [one.count for one in model.reliability()]
     assert client.entity("Wenoravrin").facts == 739
     assert client.evaluate("valid").queries == 2 * model.dataset.sizes[1]

@@ -26,6 +26,7 @@ from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.data.words import readable
 from xerte.errors import InputError, UnknownNameError
 from xerte.explanation.named import Edge, Fact, Graph, Node
 from xerte.forecaster import Queries, Scores
@@ -302,7 +303,7 @@ def test_what_if_answers_like_a_rebuilt_history(model: Model, data: Dataset) -> 
     told = forecast.explain(forecast.answers[0].entity, most=None)
     assert hidden not in {_names(fact) for fact in told.evidence}
     assert any(
-        note.startswith("hidden: ") and note.endswith(f"of the score of {original.answers[0].entity}.")
+        note.startswith("hidden: ") and note.endswith(f"of the score of {readable(original.answers[0].entity)}.")
         for note in forecast.notes
     )
     change = forecast.changes[0]
@@ -326,7 +327,9 @@ def test_a_supposed_fact_is_evidence(data: Dataset) -> None:
     assert told.evidence[0].sentence == "On 2024-01-11, Ann visited Fay."
     share = forecast.explain().evidence[0].share
     assert forecast.answers[0].entity == "Fay"
-    assert forecast.notes == (f"given: On 2024-01-11, Ann visited Fay. It carries {share:.0%} of the score of Fay.",)
+    assert forecast.notes == (
+        f"given: On 2024-01-11, Ann visited Fay. It carries {100 * share:.0f} % of the score of Fay.",
+    )
     before = model.forecast(*ASKED).explain("Fay")
     assert len(told.evidence) == len(before.evidence) + 1
 
@@ -349,13 +352,15 @@ def test_what_carried_nothing_is_said_too(data: Dataset, model: Model) -> None:
     given = ("Cid", "inverse of visits", "Dan", "2024-01-11")
     forecast = Model.load("recurrence", data).forecast(*ASKED, given=[given])
     best = forecast.answers[0].entity
-    assert forecast.notes == (f"given: On 2024-01-11, Dan visited Cid. It carries 0% of the score of {best}.",)
+    assert forecast.notes == (
+        f"given: On 2024-01-11, Dan visited Cid. It carries 0 % of the score of {readable(best)}.",
+    )
     told = model.forecast(*ASKED).explain()
     carried = {_names(fact) for fact in told.evidence}
     idle = next(row for row in (_names_of(data, i) for i in range(len(data.facts))) if row not in carried)
     (note,) = model.forecast(*ASKED, without=[idle]).notes
     assert note.startswith(f"hidden: On {idle[3]}, ")
-    assert note.endswith(f"It carried 0% of the score of {told.answer}.")
+    assert note.endswith(f"It carried 0 % of the score of {readable(str(told.answer))}.")
 
 
 def test_what_is_not_known_of_a_fact_is_said(data: Dataset, model: Model) -> None:
@@ -369,11 +374,11 @@ def test_a_share_too_small_to_tell_is_not_nothing(model: Model) -> None:
     told = model.forecast(*ASKED).explain()
     one = told.evidence[0]
     shares = [_percent(replace(one, share=share), told) for share in (0.7, 0.01, 0.004)]
-    assert shares == ["70%", "1%", "less than 1%"]
+    assert shares == ["70 %", "1 %", "less than 1 %"]
     assert told.case is not None
     vars(cut := copy.copy(told.case.attribution))["all_named"] = False
     vars(case := copy.copy(told.case))["attribution"] = cut
-    assert [_percent(None, told), _percent(None, replace(told, case=case))] == ["0%", "less than 1%"]
+    assert [_percent(None, told), _percent(None, replace(told, case=case))] == ["0 %", "less than 1 %"]
 
 
 @pytest.fixture
@@ -397,7 +402,8 @@ def test_the_command_tells_why(folder: str, model: Model, tmp_path: Path) -> Non
     told = forecast.explain(second)
     text = run(*asked, "--dismissed", "--graphml", str(tmp_path / "g"))
     assert told.verdict in text
-    assert f"Why {second}? What speaks for it, 100 % in all:" in text
+    label = second.strip("<>").replace("_", " ")  # as the sentences tell it
+    assert f"Why {label}? What speaks for it, 100 % in all:" in text
     assert f"  {told.evidence[0].share:>6.1%}  {told.evidence[0].sentence}\n" in text
     assert f"  {told.reasons[0].share:>6.1%}  {told.reasons[0].sentence}\n" in text
     assert "Ann, 2024-01-12: the question" in text

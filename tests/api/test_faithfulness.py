@@ -221,16 +221,16 @@ def test_stability_by_hand() -> None:
     case, _, _ = examined()
 
     def told(facts: dict[int, float], rank: float = 1.0) -> Case:
-        return Case(case.query, B, Standing(0.5, rank), tuple(facts), tuple(facts.values()), {})
+        return Case(case.query, B, Standing(0.5, rank), tuple(facts), tuple(facts.values()), tuple(facts))
 
     cases = [told({0: 0.75, 2: 0.25}), told({1: 1.0}), told({1: 0.6, 2: 0.4})]
-    again = [told({0: 0.5, 3: 0.5}), told({1: 1.0}), told({}, 3.0)]
+    again = [told({0: 1.0, 3: 1.0}), told({1: 1.0}), told({}, 3.0)]  # the facts of a path have its whole share each
     found = Stability.of(cases, again, k=2)
     assert found.questions == 3
     assert found.first == pytest.approx(200 / 3)
     assert found.same_best == pytest.approx(200 / 3)
     assert found.overlap == pytest.approx(100 * (1 / 3 + 1 + 0) / 3)
-    assert found.shares == pytest.approx(100 * (0.5 + 1 + 0) / 3)
+    assert found.shares == pytest.approx(100 * (0.75 / 2 + 1 + 0) / 3)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Following a source: everything once, whatever stops and starts again."""
 
+import csv
 import json
 import os
 import time
@@ -10,6 +11,8 @@ import pytest
 
 import xerte
 from fuzz import postgres
+from xerte import storage
+from xerte.api import follow as following
 from xerte.api.follow import Directory, Lines, follow
 from xerte.api.imports import import_events
 from xerte.data import live
@@ -63,13 +66,129 @@ def test_a_bad_file_is_told_and_left_and_the_others_go_on(mine: str, tmp_path: P
         follow(mine, source, once=True, on_problem=lambda error: problems.append(str(error)))
     assert appended(mine) == ["b"]
     assert len(problems) == 2, "each is told once"
-    assert "1.jsonl, line 2: no relation is given" in problems[0]
+    assert "1.jsonl, line 2: no relation is given; its file waits from that row on" in problems[0]
+    assert "2.jsonl, line 1: not JSON (Expecting value: line 1 column 1 (char 0)); its file waits" in problems[1]
     (inbox / "1.jsonl").write_text(lines("a"))
     (inbox / "3.jsonl").write_text(lines("B", "c"))
     problems.clear()
     follow(mine, source, once=True, on_problem=lambda error: problems.append(str(error)))
     assert appended(mine) == ["b", "a"]
     assert "3.jsonl has changed since it was read" in problems[0]
+
+
+def test_where_bad_rows_are_skipped_the_rest_of_a_file_is_taken_and_they_are_set_aside(
+    mine: str, tmp_path: Path
+) -> None:
+    inbox, problems = tmp_path / "inbox", list[str]()
+    inbox.mkdir()
+    known = {"id": "1", "subject": "New", "relation": "visits", "object": "Zoe", "time": "2024-01-22"}
+    (inbox / "1.jsonl").write_text(
+        lines("a", id="1")
+        + '{"subject": "x"}\n'
+        + "no json\n"
+        + lines("b")
+        + f"{json.dumps(known)}\n"
+        + lines("\ud800")
+    )
+    (inbox / "2.csv").write_text(
+        'subject,relation,object,time\nc,visits\n\n"d"d,visits,Ann,2024-01-21\ne,visits,Ann,2024-01-21\n'
+        '"h,visits,Ann,2024-01-21\ni,visits,Ann,2024-01-21\n'
+    )
+    for _ in range(2):
+        follow(mine, Directory(inbox, 0, True), once=True, on_problem=lambda error: problems.append(str(error)))
+    with (inbox / "1.jsonl").open("a") as file:
+        file.write(lines("f") + "{\n" + lines("g"))
+    follow(mine, Directory(inbox, 0, True), once=True, on_problem=lambda error: problems.append(str(error)))
+    assert appended(mine) == ["a", "b", "e", "f", "g"]
+    assert not {"New", "Zoe"} & set(xerte.load(mine).entities), "what is left out leaves no name behind"
+    assert len(problems) == 8, "each is told once, whatever starts again"
+    with (inbox / "1.jsonl.rejects.csv").open(newline="") as file:
+        found = [(row["line"], row["problem"][:20], row["raw"]) for row in csv.DictReader(file)]
+    assert found == [
+        ("3", "not JSON (Expecting ", "no json"),
+        ("2", "no relation is given", '{"subject": "x"}'),
+        ("6", "'�' is not valid Uni", lines("\ud800").rstrip()),
+        ("5", "the id 1 stands for ", json.dumps(known)),
+        ("8", "not JSON (Expecting ", "{"),
+    ]
+    with (inbox / "2.csv.rejects.csv").open(newline="") as file:
+        found = [(row["line"], row["problem"][:8], row["raw"]) for row in csv.DictReader(file)]
+    assert found == [
+        ("2", "not as m", "c,visits"),
+        ("4", "not CSV ", '"d"d,visits,Ann,2024-01-21'),
+        ("7", "not CSV ", '"h,visits,Ann,2024-01-21\ni,visits,Ann,2024-01-21'),
+    ], "what a quote swallows that is never closed is there to be mended"
+
+
+def test_a_file_is_tried_again_once_the_disk_has_room(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox, problems = tmp_path / "inbox", list[str]()
+    inbox.mkdir()
+    (inbox / "1.jsonl").write_text(lines("a"))
+    source = Directory(inbox, 0)
+
+    def full(operation: storage.Operation, path: Path) -> None:
+        if operation == "write" and path.name == "events.sqlite":
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "fault", full)
+        for _ in range(2):
+            follow(mine, source, once=True, on_problem=lambda error: problems.append(str(error)))
+    assert [problem.rpartition(": ")[2] for problem in problems] == [
+        "No space left on device; nothing of the batch was stored"
+    ] * 2
+    assert follow(mine, source, once=True).stored == 1, "nobody has to touch the file"
+
+
+def test_a_stream_waits_until_the_disk_has_room(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problems: list[str] = []
+
+    def full(operation: storage.Operation, path: Path) -> None:
+        if operation == "write" and path.name == "events.sqlite" and len(problems) < 2:
+            raise OSError(28, "No space left on device")
+
+    def tell(error: InputError) -> None:
+        problems.append(str(error))
+
+    monkeypatch.setattr(storage, "fault", full)
+    source = Lines([lines(one, id=one) for one in ("a", "b")], tell)
+    assert follow(mine, source, once=True, poll=0.01, on_problem=tell).stored == 2, "nobody could send it again"
+    assert len(problems) == 2
+
+
+def test_a_file_that_cannot_be_opened_is_told_and_the_others_go_on(
+    mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox, problems, read = tmp_path / "inbox", list[str](), following._sha256
+    inbox.mkdir()
+    for name in ("1", "2"):
+        (inbox / f"{name}.jsonl").write_text(lines(name))
+
+    def refused(file: Path, size: int) -> str:
+        if file.name == "1.jsonl":
+            raise PermissionError(13, "Permission denied", str(file))
+        return read(file, size)
+
+    monkeypatch.setattr(following, "_sha256", refused)
+    follow(mine, Directory(inbox, 0), once=True, on_problem=lambda error: problems.append(str(error)))
+    assert appended(mine) == ["2"]
+    assert problems == [f"{inbox / '1.jsonl'} cannot be read: Permission denied"]
+
+
+def test_a_stream_that_breaks_off_ends(mine: str) -> None:
+    problems: list[str] = []
+
+    def tell(error: InputError) -> None:
+        problems.append(str(error))
+
+    def stream() -> Iterator[str]:
+        yield lines("a", id="a")
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+
+    assert follow(mine, Lines(stream(), tell), once=True, on_problem=tell).stored == 1
+    assert problems[0].startswith("standard input cannot be read any further: 'utf-8' codec can't decode byte 0xff")
 
 
 def test_a_file_waits_until_its_writer_is_done(mine: str, tmp_path: Path) -> None:

@@ -61,6 +61,19 @@ def test_a_forecast_sees_what_another_just_appended(mine: str, tmp_path: Path, t
     assert any(fact.subject == "Dee" for fact in forecast.explain("Ann").evidence)
 
 
+@pytest.mark.parametrize("where", ["tail", "columns"])
+def test_a_history_shows_the_id_to_retract_an_event_by(mine: str, tmp_path: Path, where: str) -> None:
+    live.append(mine, [lines(tmp_path / "b.jsonl", {**NEW, "id": "4711"})])
+    if where == "columns":
+        live.compact(mine)
+    asked = ["data", "show", mine, "Dee"]
+    words = CliRunner().invoke(app, asked).stdout.split()
+    assert ("id" in words, words[-1]) == (True, "4711")
+    (event,) = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["events"]
+    assert event["extras"] == {"source": "Reuters", "id": "4711"}
+    assert live.retract(mine, [event["extras"]["id"]]).report.retracted == 1
+
+
 @pytest.mark.parametrize("trained", [False, True])
 def test_a_forecast_reads_no_fact_of_the_import_that_was_retracted(mine: str, tmp_path: Path, trained: bool) -> None:
     model = xerte.train(mine, model="xerte", **TINY) if trained else xerte.Model.load("recurrence", mine)
@@ -92,7 +105,7 @@ def test_provenance_stands_beside_the_fact_in_text_json_and_page(mine: str, tmp_
     assert "2024-01-21: headline: Dee comes, source: Reuters, url: https://example.org/1" in text
     facts = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["evidence"]
     assert [fact["source"] for fact in facts if fact["subject"] == "Dee"] == [
-        {"headline": "Dee comes", "source": "Reuters", "url": "https://example.org/1"}
+        {"headline": "Dee comes", "source": "Reuters", "url": "https://example.org/1", "id": "1"}
     ]
     assert "Dee comes" in page.read_text()
 
@@ -123,6 +136,36 @@ def test_tables_of_every_kind_and_a_bad_row_keeps_its_file_out(mine: str, tmp_pa
         live.append(mine, [tmp_path / "f.csv"])
     with pytest.raises(InputError, match="must end in"):
         live.append(mine, [tmp_path / "g.doc"])
+
+
+def test_one_fact_is_corrected_and_retracted_on_the_command_line(mine: str) -> None:
+    def run(*words: str) -> Any:
+        return json.loads(CliRunner().invoke(app, ["data", *words, "--json"], catch_exceptions=False).stdout)
+
+    live.append_events(mine, [NEW, {key: text for key, text in NEW.items() if key != "id"}])
+    fact = [NEW[name] for name in ("subject", "relation", "object", "time")]
+    done = run("correct", mine, "--fact", *fact, "--object", "Zoe", "--known-at", "2024-02-05")
+    assert (done["corrected"], done["new_entities"]) == (2, ["Zoe"])
+    assert run("correct", mine, "1", "--object", "Ann")["corrected"] == 1
+    fact[2] = "Zoe"
+    assert run("retract", mine, "--fact", *fact)["retracted"] == 1
+    told = run("versions", mine, "--fact", *fact)
+    assert sorted(one["action"] for one in told["versions"]) == [
+        "add",
+        "add",
+        "correct",
+        "correct",
+        "correct",
+        "retract",
+    ]
+    for wrong, message in (
+        (["retract", mine], "give the ids of events, or one --fact"),
+        (["correct", mine, "1"], "say what is right"),
+        (["correct", mine, "--object", "Ann"], "give the id of one event, or its --fact"),
+        (["retract", mine, "--fact", *fact[:3], "2024-03-03"], "there is no fact"),
+    ):
+        refused = CliRunner().invoke(app, ["data", *wrong])
+        assert (refused.exit_code, message in refused.output) == (2, True)
 
 
 def test_versions_tell_what_was_known_when(mine: str) -> None:

@@ -111,6 +111,19 @@ def test_notes(small: Dataset) -> None:
     )
 
 
+def test_notes_tell_names_as_sentences_do() -> None:
+    rows, names = [(0, 0, 1, 0), (0, 0, 1, 1), (2, 1, 1, 2)], ["<Ann_Lee>", "<MIT>", "<Ben_Kay>", "<Dan>"]
+    calendar = Calendar(Tick.DAY, "2024-01-01", Tick.DAY)
+    relations = Relations.of(["<worksAt>", "<owns>"])
+    data = Dataset("codes", Facts.of(rows), (1, 1, 1), Vocabulary.of(names), relations, calendar)
+    notes = Model(Fixed(), data).forecast("<Ben_Kay>", "<owns>", "2024-01-03").notes
+    assert notes == (
+        "no prior facts: nothing is known of Ben Kay before 2024-01-03",
+        "Ben Kay is in no training fact",
+        "owns is in no training fact",
+    )
+
+
 def test_a_question_about_what_was_learned_from_is_hindsight(small: Dataset) -> None:
     """Recurrence chose its decays, and the model its weights, by what happened up to day 4."""
     recurrence = Model.load("recurrence", small)

@@ -1,9 +1,15 @@
 """Work on a cluster: the same results as in one process, whichever workers die on the way."""
 
+import logging
+import os
+import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import duckdb
@@ -15,10 +21,11 @@ from xerte.api.experiments import Experiment, Outcome, Ran, Runner
 from xerte.api.faithfulness import faithfulness
 from xerte.api.model import Model
 from xerte.api.service import Service
-from xerte.api.spread import evaluate_on, forecast_parts, run_on
+from xerte.api.spread import Source, evaluate_on, forecast_parts, run_on
 from xerte.cluster import Cluster
+from xerte.data import live, store
 from xerte.data.world import generate
-from xerte.errors import InputError
+from xerte.errors import InputError, XerteError
 from xerte.types import Split
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `cluster` brings it")
@@ -89,6 +96,8 @@ def test_parts_of_questions_are_answered_once(cluster: Cluster, model: Model, tm
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "part-1.parquet").write_bytes((tmp_path / "alone" / "part-1.parquet").read_bytes())
     assert forecast_parts(model, tmp_path / "in", tmp_path / "out", top=3, address="auto") == (2, 1)
+    with pytest.raises(InputError, match=r"out holds answers of another model, or .*: choose another folder or remove"):
+        forecast_parts(model, tmp_path / "in", tmp_path / "out", top=4)
     for part in range(3):
         alone, spread = (rows_of(tmp_path / folder / f"part-{part}.parquet") for folder in ("alone", "out"))
         assert len(alone) == 6
@@ -103,7 +112,7 @@ def test_a_mistake_on_a_worker_is_told_as_at_home(cluster: Cluster, model: Model
     (tmp_path / "in" / "q.csv").write_text("subject,relation,time\nNobody Here,condemns,2022-10-20\n")
     with pytest.raises(InputError, match="Nobody Here"):
         forecast_parts(model, tmp_path / "in", tmp_path / "out", address="auto")
-    assert not list((tmp_path / "out").iterdir())
+    assert not list((tmp_path / "out").glob("*.parquet"))
 
 
 def test_a_backtest_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
@@ -174,8 +183,89 @@ def test_an_address_where_nobody_answers_is_one_sentence(monkeypatch: pytest.Mon
         raise ConnectionError("Failed to connect to\nRay cluster at 10.0.0.1:6379.")
 
     monkeypatch.setattr(ray, "init", nobody)
-    with pytest.raises(InputError, match=r"^the cluster 10\.0\.0\.1:6379 cannot be joined: Failed to connect to"):
-        Cluster("10.0.0.1:6379")
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        address = f"127.0.0.1:{somebody.getsockname()[1]}"
+        with pytest.raises(InputError, match=rf"^the cluster {address} cannot be joined: Failed to connect to"):
+            Cluster(address)
+    monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("Ray would try for minutes"))
+    for silent in (address, f"ray://{address}", "nowhere.invalid:6379", "127.0.0.1:99999"):
+        with pytest.raises(InputError, match=rf"^the cluster {silent} cannot be joined: nobody answers there"):
+            Cluster(silent)
+
+
+def missing(_: int) -> None:
+    """Of a module that workers do not have."""
+
+
+missing.__module__ = "a_module_nobody_has"
+
+
+def fails(kind: str) -> None:
+    if kind == "memory":
+        raise MemoryError
+    Path("/nowhere/at/all").write_text("")
+
+
+def test_workers_with_another_xerte_are_told_apart(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        other.setattr("xerte.cluster.__version__", "0.9")
+        with pytest.raises(InputError, match=r"^the worker on .+ has xerte 1\..+, not 0\.9: install the same on every"):
+            cluster.map(fails, [("memory",)])
+    module = ModuleType(missing.__module__)
+    vars(module)["missing"] = missing
+    monkeypatch.setitem(sys.modules, missing.__module__, module)
+    with pytest.raises(XerteError, match=r"^workers lack this xerte .+: install the same .+No module named"):
+        cluster.map(missing, [(1,)])
+
+
+def test_what_a_machine_refuses_a_worker_is_told_as_at_home(cluster: Cluster) -> None:
+    with pytest.raises(MemoryError) as raised:
+        cluster.map(fails, [("memory",)])
+    assert not isinstance(raised.value, ray.exceptions.RayError)  # no traceback of another machine in it
+    with pytest.raises(FileNotFoundError) as refused:
+        cluster.map(fails, [("a file",)])
+    assert refused.value.filename == "/nowhere/at/all"
+
+
+def test_what_ray_says_of_dead_workers_stays_out_of_the_output(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"lines": ["Task failed"], "pid": "raylet", "is_err": False}
+    ray._private.worker.print_to_stdstream(said, ignore_prefix=False)
+    logging.getLogger("ray.any").error("Unhandled error: Traceback of a second task that failed")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_worker_that_finds_other_facts_or_weights_answers_nothing(model: Model) -> None:
+    source = Source.of(model.dataset, model)
+    assert source.open_model().dataset.sizes == model.dataset.sizes
+    with pytest.raises(InputError, match=r"^the worker on .+: world cannot be had at version"):
+        replace(source, facts="0" * 16).open_model()
+    with pytest.raises(InputError, match=r"^the worker on .+ finds other weights in recurrence than were read here"):
+        replace(source, weights="0" * 16).open_model()
+
+
+def test_workers_read_a_growing_dataset_as_it_was(tmp_path: Path) -> None:
+    store.save(generate(1000).dataset, tmp_path / "mine")
+    before = store.open_dataset(tmp_path / "mine")
+    source = Source.of(before, None)
+    names = {"subject": "Ann", "relation": before.relations[0], "object": "Ben", "time": "2023-01-02"}
+    live.appender(before).append([("event", names)])
+    after = store.open_dataset(tmp_path / "mine")
+    assert (len(after.facts), len(source.open_dataset().facts)) == (len(before.facts) + 1, len(before.facts))
+    assert len(Source.of(after, None).open_dataset().facts) == len(after.facts)
+
+
+def test_a_task_without_memory_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    variable, retries = "RAY_task_oom_retries", list[str]()
+    monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(ray, "init", lambda **_: retries.append(os.environ[variable]))
+    Cluster("auto")
+    assert int(retries[0]) > 0  # -1 is Ray's own: for ever
+    monkeypatch.setenv(variable, "3")
+    Cluster("auto")
+    assert retries[1] == "3"
 
 
 def test_without_ray_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from serving import local
+from xerte import storage
 from xerte.api.imports import import_events
 from xerte.api.service import Service
 from xerte.app.served import Served
@@ -46,14 +47,15 @@ def test_an_event_is_stored_once_and_the_next_answer_knows_it(client: TestClient
     assert [one["entity"] for one in before["answers"]] == ["Cid"]
     event = VISIT | {"object": "Newcomer", "time": "2024-01-20", "id": "a1", "source": "a wire"}
     taken = send(client, event)
-    assert taken == {"stored": 1, "repeated": 0, "refused": 0, "reasons": [], "version": taken["version"]}
+    nothing = {"corrected": 0, "retracted": 0, "repeated": 0, "refused": 0, "reasons": []}
+    assert taken == {"stored": 1, **nothing, "version": taken["version"]}
     assert send(client, event) == taken | {"stored": 0, "repeated": 1}
     after = client.post("/api/v1/forecast", json=QUESTION).json()
     assert "Newcomer" in [one["entity"] for one in after["answers"]]
     assert after["versions"]["dataset"] == taken["version"] != before["versions"]["dataset"]
     assert client.get("/api/v1/entities", params={"search": "newc"}).json()["names"][0]["name"] == "Newcomer"
     newest = client.get("/api/v1/history", params={"entity": "Newcomer"}).json()["events"][0]
-    assert newest["extras"]["source"] == "a wire"
+    assert newest["extras"] == {"source": "a wire", "id": "a1"}
     assert 'xerte_events_total{outcome="repeated"} 1.0' in client.get("/metrics").text
 
 
@@ -63,6 +65,45 @@ def test_what_is_wrong_is_refused_and_the_rest_is_stored(client: TestClient) -> 
     assert (found["stored"], found["refused"]) == (2, 2)
     assert [one["event"] for one in found["reasons"]] == [2, 4]
     assert found["reasons"][0]["message"].startswith("'tomorrow' is not a date")
+
+
+def test_a_list_is_one_transaction_whatever_is_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes: list[Path] = []
+    full = False
+
+    def fault(operation: storage.Operation, path: Path) -> None:
+        if operation == "write" and path.name == "events.sqlite":
+            writes.append(path)
+            if full:
+                raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage, "fault", fault)
+    send(client, VISIT | {"id": "1"})
+    writes.clear()
+    other, wrong = VISIT | {"id": "1", "object": "Nobody"}, VISIT | {"time": "soon"}
+    found = send(client, VISIT | {"id": "2"}, other, VISIT | {"id": "3"}, wrong, VISIT | {"id": "1"})
+    assert (found["stored"], found["repeated"], len(writes)) == (2, 1, 1)
+    told = [(one["event"], one["code"], one["message"][:20]) for one in found["reasons"]]
+    assert told[0] == (2, "other_content", "the id 1 stands for ")
+    assert [(number, message) for number, _, message in told[1:]] == [(4, "'soon' is not a date")]
+    assert not client.get("/api/v1/entities", params={"search": "Nobody"}).json()["names"]
+    full = True
+    found = send(client, VISIT | {"id": "4"}, VISIT | {"id": "5"})
+    assert [one["message"].rpartition(": ")[2] for one in found["reasons"]] == [
+        "No space left on device; nothing of the batch was stored"
+    ] * 2
+
+
+def test_events_are_corrected_and_retracted_by_what_they_say(client: TestClient) -> None:
+    send(client, VISIT, VISIT | {"time": "2024-01-11"})
+    said = [VISIT[name] for name in ("subject", "relation", "object", "time")]
+    gone = {"action": "retract", "time": "2024-01-11"}
+    found = send(client, VISIT | {"action": "correct", "was": said, "object": "Cy"}, VISIT | gone, VISIT | gone)
+    assert (found["corrected"], found["retracted"], found["repeated"], found["refused"]) == (1, 1, 1, 0)
+    events = client.get("/api/v1/events").json()["events"]
+    assert [(one["object"], one["time"]) for one in events] == [("Cy", VISIT["time"])]
+    found = send(client, VISIT | {"action": "retract", "object": "Zoe"})
+    assert "there is no fact" in found["reasons"][0]["message"]
 
 
 def test_the_limits_of_a_list(served: Served) -> None:

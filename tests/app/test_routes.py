@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from starlette.testclient import TestClient
@@ -72,15 +73,32 @@ def test_likelihoods_are_those_of_the_model(client: TestClient, served: Served) 
     asked = {"subject": "Wenoravrin", "relation": "condemns", "object": "?"}
     body = post(client, "ask", asked | {"within": "30d", "top": 2})
     printed = served.model(None).ask("Wenoravrin", "condemns", "?", within="30d", top=2).to_json()
-    facts, printed_facts = body.pop("evidence"), printed.pop("evidence")
+    said, meant = ([*one.pop("evidence"), *one.pop("answers")] for one in (body, printed))
     assert {key: body[key] for key in printed} == printed
-    for mine, theirs in zip(facts, printed_facts, strict=True):  # a sum's last digit depends on the number of threads
-        assert mine == {key: pytest.approx(value) if key == "share" else value for key, value in theirs.items()}
+    for mine, theirs in zip(said, meant, strict=True):  # a sum's last digit depends on the number of threads
+        assert mine == {
+            key: pytest.approx(value) if isinstance(value, float) else value for key, value in theirs.items()
+        }
     assert body["versions"]["dataset"]
     none = client.post("/api/v1/ask", json=asked)
     assert (none.status_code, none.json()["code"]) == (422, "bad_input")
     scan = client.get("/api/v1/scan", params={"top": 3}).json()
     assert len(scan["likely"]) == 3
+    watched = client.get("/api/v1/scan", params={"top": 3, "watch": ["Wenoravrin", "Velavrin"]}).json()
+    assert len(watched["likely"]) == 3
+    assert all({one["subject"], one["object"]} & {"Wenoravrin", "Velavrin"} for one in watched["likely"])
+    wrong = client.get("/api/v1/scan", params={"watch": "Wenoravrim"}).json()
+    assert (wrong["code"], wrong["hint"]) == ("unknown_name", "did you mean Wenoravrin?")
+
+
+def test_groups_of_names_are_asked_about_as_anywhere(client: TestClient) -> None:
+    asked = {"subject": "Wenoravrin", "relation": "@harsh", "object": "Druerugard", "within": "30d"}
+    answers = client.post("/api/v1/ask", json=asked | {"groups": {"harsh": ["condemns", "threat*"]}}).json()["answers"]
+    either = client.post("/api/v1/ask", json=asked | {"relation": "condemns | threat*"}).json()["answers"]
+    assert answers[0]["probability"] == either[0]["probability"] > 0
+    empty: dict[str, list[str]] = {"harsh": []}
+    for groups in ({"mild": ["praises"]}, empty):
+        assert client.post("/api/v1/ask", json=asked | {"groups": groups}).json()["code"] == "bad_input"
 
 
 def test_lists(client: TestClient) -> None:
@@ -159,13 +177,48 @@ def test_wrong_addresses_have_the_same_shape(client: TestClient, path: str, stat
     assert (response.status_code, set(response.json())) == (status, {"code", "message", "hint"})
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"), [("events", "GET, HEAD, POST"), ("scan", "GET, HEAD"), ("forecast", "POST")]
+)
+def test_a_method_that_is_not_taken_is_told_all_that_are(client: TestClient, path: str, methods: str) -> None:
+    response = client.put(f"/api/v1/{path}")
+    assert (response.status_code, response.headers["allow"]) == (405, methods)
+
+
+@pytest.mark.parametrize("path", ["/", "/openapi.json", "/metrics", "/health/ready", "/api/v1/entities?search=a"])
+def test_a_head_is_the_answer_without_its_body(client: TestClient, path: str) -> None:
+    head, whole = client.head(path), client.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers.get("etag") == whole.headers.get("etag")
+    if path != "/metrics":  # it counts itself
+        assert head.headers["content-length"] == whole.headers["content-length"]
+
+
+def test_a_head_is_counted_by_its_route_and_refused_where_there_is_no_get(client: TestClient) -> None:
+    assert client.head("/api/v1/models").status_code == 200
+    assert 'method="HEAD",route="/api/v1/models",status="200"' in client.get("/metrics").text
+    assert client.head("/api/v1/forecast").status_code == 405
+    known = client.get("/api/v1/models").headers["etag"]
+    assert client.head("/api/v1/models", headers={"if-none-match": known}).status_code == 304
+
+
+def test_where_a_model_lies_on_the_disk_is_not_told(client: TestClient, served: Served) -> None:
+    with patch.object(served.model(None), "source", "/srv/models/mine"):
+        assert post(client, "forecast", QUESTION)["source"] == "mine"
+        assert post(client, "explain", QUESTION)["source"] == "mine"
+
+
 def test_only_json_is_taken(client: TestClient) -> None:
     response = client.post("/api/v1/forecast", content=json.dumps(QUESTION), headers={"content-type": "text/plain"})
     assert (response.status_code, response.json()["code"]) == (415, "not_json")
 
 
 def test_another_host_name_is_refused(client: TestClient) -> None:
-    assert client.get("/api/v1/models", headers={"host": "evil.example"}).status_code == 400
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "[evil", ""):
+        refused = client.get("/api/v1/models", headers={"host": host})
+        assert (refused.status_code, refused.json()["code"]) == (400, "bad_host")
+    for host in ("localhost:8000", "127.0.0.1", "[::1]:8000", "LOCALHOST"):
+        assert client.get("/api/v1/models", headers={"host": host}).status_code == 200
 
 
 def test_the_description_has_examples_and_every_stable_route(client: TestClient) -> None:

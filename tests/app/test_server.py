@@ -2,18 +2,27 @@
 
 import asyncio
 import copy
+import json
+import urllib.error
+import urllib.request
 from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
+from uvicorn import Config
+from uvicorn.server import ServerState
 
-from serving import local
+from serving import local, server
 from xerte.api.forecast import Forecast, Question
 from xerte.api.model import Model
 from xerte.app.access import Scope, add_token, find_token, read_tokens, remove_token, tokens_file
 from xerte.app.batching import Batcher
+from xerte.app.errors import RefusedError
+from xerte.app.protocol import Protocol
+from xerte.app.requests import unless_gone
 from xerte.app.served import Served
 from xerte.app.server import create_app
 from xerte.app.settings import ServerSettings
@@ -42,6 +51,44 @@ def test_a_large_body_is_refused_whether_or_not_it_says_so(served: Served) -> No
             response = client.post("/api/v1/forecast", content=content, headers={"content-type": "application/json"})
             assert (response.status_code, response.json()["code"]) == (413, "too_large")
         assert 'xerte_refused_total{code="too_large"}' in client.get("/metrics").text
+
+
+def test_a_client_that_sends_all_before_it_listens_hears_why_it_is_refused(tmp_path: Path) -> None:
+    with server("--model", "recurrence", home=tmp_path) as address:
+        request = urllib.request.Request(
+            f"{address}/api/v1/forecast", b"x" * (16 << 20), {"Content-Type": "application/json"}
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=60)
+    assert (refused.value.code, json.load(refused.value)["code"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize("line", [b"no HTTP at all", b"GET /api/v1/entities?search=" + b"x" * 70_000 + b" HTTP/1.1"])
+def test_what_is_no_http_is_refused_in_the_shape_of_every_error(line: bytes) -> None:
+    sent: list[bytes] = []
+
+    class Transport(asyncio.Transport):
+        def write(self, data: bytes | bytearray | memoryview) -> None:
+            sent.append(bytes(data))
+
+        def close(self) -> None:
+            sent.append(b"")
+
+    async def ask() -> None:
+        protocol = Protocol(Config(create_nothing, log_config=None), ServerState(), {})
+        protocol.connection_made(Transport())
+        protocol.data_received(line + b"\r\n\r\n")
+
+    asyncio.run(ask())
+    head, _, body = sent[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-length: %d" % len(body) in head
+    assert json.loads(body)["code"] == "bad_http"
+    assert sent[1:] == [b""], "it hangs up"
+
+
+async def create_nothing(scope: Any, receive: Any, send: Any) -> None:
+    """An application that nothing reaches."""
 
 
 def test_what_takes_too_long_is_cut_off(served: Served) -> None:
@@ -131,6 +178,26 @@ def test_so_many_batches_are_answered_at_once(served: Served) -> None:
         return list(found)
 
     assert asyncio.run(together()) == [served.model(None).forecast_many([question], 3)[0]] * 4
+
+
+def test_work_ends_when_its_client_hangs_up_however_late() -> None:
+    async def leave() -> None:
+        gone = asyncio.Event()
+
+        async def receive() -> dict[str, str]:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        work = asyncio.get_running_loop().create_future()
+        answer = asyncio.create_task(unless_gone(Request({"type": "http"}, receive), work))
+        await asyncio.sleep(0.2)
+        assert not answer.done()
+        gone.set()
+        with pytest.raises(RefusedError, match="the client has gone"):
+            await answer
+        assert work.cancelled()
+
+    asyncio.run(leave())
 
 
 def test_a_question_whose_client_has_gone_is_not_asked(served: Served) -> None:

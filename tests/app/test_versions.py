@@ -1,5 +1,7 @@
 """An answer names what it was made from, and asked again with that it is the same, whatever came since."""
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from starlette.testclient import TestClient
 from serving import local
 from xerte.api.imports import import_events
 from xerte.api.service import Service
+from xerte.api.versions import DatasetVersions
 from xerte.app.served import Served
 from xerte.app.settings import ServerSettings
 from xerte.data import compaction, store
@@ -22,6 +25,15 @@ def mine(tmp_path: Path, own_home: Path) -> Path:
     (tmp_path / "e.csv").write_text("\n".join(["subject,relation,object,time", *rows]))
     import_events(tmp_path / "e.csv", "mine")
     return own_home / "datasets" / "mine"
+
+
+def test_a_version_is_known_without_keeping_what_a_compaction_replaced(mine: Path) -> None:
+    versions, first = DatasetVersions(), store.open_dataset(mine)
+    version, there = versions.of(first), weakref.ref(first)
+    del first
+    gc.collect()
+    assert there() is None, "its files would fill the disk until the server ends"
+    assert versions.of(store.open_dataset(mine)) == version
 
 
 def again(client: TestClient, answer: dict[str, Any], route: str = "forecast") -> dict[str, Any]:
@@ -56,6 +68,18 @@ def test_an_answer_can_be_asked_again_after_appends_corrections_and_compaction(m
         assert sent.json()["stored"] == 1
         assert [again(client, one) for one in answers] == answers
         assert asked(client)["versions"]["dataset"].startswith(answers[0]["versions"]["dataset"] + "+")
+
+
+def test_a_what_if_names_the_data_without_what_was_supposed(mine: Path) -> None:
+    fact = {"subject": "Ann", "relation": "visits", "object": "Ben", "time": "2024-01-30"}
+    asked = QUESTION | {"given": [fact], "without": [fact | {"object": "Cid", "time": "2024-01-19"}]}
+    with local(Served(Service("cpu"), "mine", "recurrence")) as client:
+        plain = client.post("/api/v1/forecast", json=QUESTION).json()
+        for route in ("forecast", "explain"):
+            first = client.post(f"/api/v1/{route}", json=asked).json()
+            assert first["versions"] == plain["versions"]
+            again = client.post(f"/api/v1/{route}", json=asked | {"versions": first["versions"]})
+            assert again.json() == first
 
 
 def test_comparisons_likelihoods_and_scans_can_be_asked_again_too(mine: Path) -> None:

@@ -340,7 +340,7 @@ def test_interrupted_training_ends_with_the_weights_of_training_that_was_not(tmp
 
 
 def test_blocks_divide_the_dimensions() -> None:
-    with pytest.raises(ValidationError, match="200 dimensions cannot be cut into 3 equal blocks"):
+    with pytest.raises(ValidationError, match="200 dimensions cannot be split into 3 equal blocks"):
         RENetSettings(blocks=3)
 
 

@@ -46,6 +46,11 @@ def test_by_hand() -> None:
     assert prior == pytest.approx({0: share, 2: share}, rel=1e-12)
     assert named(scores.parts[0], 0, 5) == {}  # 4 did it to 5, not 0
     assert named(scores.parts[1], 0, 5) == pytest.approx({1: share}, rel=1e-12)
+    # Asked a day ahead of what is known, every fact is a day older.
+    ahead = Queries.at(*(torch.tensor([one]) for one in (0, 0, 96, 72)))
+    part, _ = forecaster.forecast(history, ahead).parts
+    assert part.weight[0].tolist() == pytest.approx([0, 1 / 4 + 1 / 3, 1 / 2, 0, 0, 0], rel=1e-12)
+    assert named(part, 0, 1) == pytest.approx({2: 1 / 3, 0: 1 / 4}, rel=1e-12)
 
 
 def named(part: Part, row: int, candidate: int) -> dict[int, float]:

@@ -3,6 +3,8 @@
 import itertools
 import json
 import mmap
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,17 +16,18 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from benchmarks import floor, jobs, tables, timing
+from benchmarks import floor, floor_parts, jobs, tables, timing
 from benchmarks.cli import app
 from benchmarks.floor import Cost, Peak, StepCounts, costs, counts, stage_seconds, table_cost
 from benchmarks.growth import parse_size, write_events
 from benchmarks.record import Machine, Record, newest, predecessors, slower
 from benchmarks.stages import index, take_in
 from benchmarks.timing import Timing, Twin, measure
-from drawn import small_dataset, untrained
+from drawn import small_dataset, untrained, weighing
 from twins import history as twins
 from twins import judge
 from twins.method import settings_of
+from twins.sums import Sums
 from xerte.api.model import Model
 from xerte.data import store
 from xerte.data.events import read_events
@@ -115,6 +118,13 @@ def test_memory_is_what_was_used_above_what_was_there() -> None:
     if found.peak_bytes is None:
         pytest.skip("this system does not tell the peak of resident memory")
     assert 56 << 20 < found.peak_bytes < 192 << 20
+
+
+def test_a_cold_answer_keeps_its_byte_code_as_an_installation_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    program = [sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"]
+    done = subprocess.run(program, env=jobs._as_installed(), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 # Records and the guard
@@ -274,7 +284,43 @@ def test_stages_are_timed_and_the_model_is_left_as_it_was() -> None:
     assert torch.equal(model.forecast(history, queries).scores, before)
 
 
+def test_the_floor_of_a_sum_of_parts_is_counted_from_its_batch() -> None:
+    data = small_dataset()
+    model, history = weighing(data).eval(), TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+    queries = Queries.of(data.split(Split.TEST)[:4])
+    before = model.forecast(history, queries).scores
+    found = floor_parts.counts(model, history, queries)
+    asked = set(zip(*(column.tolist() for column in (queries.subject, queries.time)), strict=True))
+    facts = [
+        (at, fact)
+        for at in asked
+        for fact in jobs._rows(data.facts)
+        for end in (fact[0], fact[2])
+        if (end, fact[3]) < (at[0], at[1]) and end == at[0]
+    ]
+    assert found.facts == len(facts)
+    assert found.asked == len(set(zip(queries.relation.tolist(), queries.time.tolist(), strict=True)))
+    assert found.links >= found.pairs > 0
+    assert found.edges >= found.nodes > 0
+    costs = floor_parts.costs(model, 4, data.num_entities, found)
+    assert set(costs) == set(floor_parts.STAGES) == set(floor_parts.stage_seconds(model, history, queries, runs=1))
+    assert costs["scores"] == Cost(6 * 4 * data.num_entities, 20 * 4 * data.num_entities)
+    assert torch.equal(model.forecast(history, queries).scores, before)
+
+
 # Twins
+
+
+def test_the_loop_of_the_sum_of_parts_answers_as_the_model_does() -> None:
+    data = small_dataset()
+    model, history = weighing(data).eval(), TemporalIndex.build(data.facts, data.num_entities, data.num_relations)
+    queries, loop = Queries.of(data.split(Split.TEST)[:6]), Sums(model, history)
+    parts = {part.name: part.weight for part in model.forecast(history, queries).parts}
+    columns = (column.tolist() for column in (queries.subject, queries.relation, queries.time))
+    for at, query in enumerate(zip(*columns, strict=True)):
+        found = loop.answer(*query)
+        slow = torch.tensor([found.get(entity, 0.0) for entity in range(data.num_entities)])
+        torch.testing.assert_close(slow, parts["past"][at] + parts["walk"][at], rtol=1e-4, atol=1e-7)
 
 
 def test_the_loop_of_the_index_sorts_every_entity() -> None:

@@ -91,3 +91,4 @@ def test_tables_hold_no_zeros_and_nothing_beyond_0_and_100_percent(tmp_path: Pat
     assert "±" not in result.stdout
     assert (percent(0.0001), percent(0.9999), percent(0.25), percent(0.0)) == ("< 0.1 %", "> 99.9 %", "25.0 %", "0.0 %")
     assert (between(0.01, 0.05), between(0.98, 0.05), between(0.5, None)) == ("0.0–6.0 %", "93.0–100.0 %", "")
+    assert (between(0.0001, 0.0002), between(0.0001, 0.0004)) == ("< 0.1 %", "0.0–0.1 %")

@@ -155,8 +155,9 @@ def test_import_takes_a_folder_in_the_benchmark_format(tmp_path: Path) -> None:
         (folder / f"{split}.txt").write_text("".join(f"0\t0\t1\t{hour}\t0\n" for hour in hours))
     body = ok_json("data", "import", folder, "--name", "published")
     assert body["sizes"] == {"train": 2, "valid": 1, "test": 1}
-    bare = mistake("data", "import", tmp_path, *COLUMNS, "--name", "p")
-    assert bare == f"{tmp_path} is a folder without train.txt: give the events files in it one by one"
+    (tmp_path / "bare").mkdir()
+    bare = mistake("data", "import", tmp_path / "bare", *COLUMNS, "--name", "p")
+    assert bare == f"{tmp_path / 'bare'} is a folder without tables and without train.txt: give events files"
     assert "its columns and splits are given" in mistake("data", "import", folder, "--name", "p", "--split", "1,1,1")
     assert ok_json("forecast", "published", "A", "likes", "97")["answers"][0]["entity"] == "B"
 
@@ -303,6 +304,16 @@ def test_a_mistake_is_one_sentence(mine: str, arguments: tuple[str, ...], senten
 def test_unknown_datasets(mine: str) -> None:
     assert "did you mean mine?" in mistake("data", "stats", "mime")
     assert "run `xerte data get icews14`" in mistake("evaluate", "icews14")
+
+
+def test_headings_of_an_explanation_name_everybody_by_their_labels(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("code,label\nOman,Sultanate of Oman\nPeru,Republic of Peru\n")
+    text = ok(
+        *("explain", mine, "Ann", "visits", "2024-01-10", "--model", "recurrence"),
+        *("--labels", tmp_path / "labels.csv", "--why-not", "Peru"),
+    )
+    assert "\nWhy Sultanate of Oman? What speaks for it" in text
+    assert "\nWhy not Republic of Peru? Sultanate of Oman is ahead of Republic of Peru by" in text
 
 
 # Many questions

@@ -1,5 +1,6 @@
 """A new user's mistakes with real tables: one sentence, and what it says to type works."""
 
+import json
 import re
 import shlex
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import xerte as xerte_api
 from xerte.cli import app, output
 
 COLUMNS = ["--subject", "who", "--relation", "what", "--object", "whom", "--time", "when"]
@@ -70,6 +72,33 @@ def test_a_day_or_a_month_that_comes_first_is_said_with_an_option() -> None:
             xerte("data", "import", file, *COLUMNS, "--time-format", asked, "--name", "e", "--replace").exit_code == 0
         )
     assert "--time-format %d/%m/%Y or --time-format %m/%d/%Y" in told
+
+
+def test_times_that_cannot_be_read_ask_for_their_format() -> None:
+    file = table("e.csv", [ROWS[0], *(["Ann", "visits", "Bea", f"week {n} of 24"] for n in range(1, 12))])
+    told = mistake("data", "import", file, *COLUMNS, "--name", "e")
+    assert "the first is 'week 1 of 24': say how they are written with --time-format" in told
+
+
+def test_a_query_over_a_text_file_says_where_to_name_it() -> None:
+    query = 'SELECT * FROM "e"'
+    told = mistake("data", "import", table("e.csv", ROWS), "--sql", query, *COLUMNS, "--name", "e")
+    assert "e.csv is no database: give no file, and name it in the query: FROM 'e.csv'" in told
+    assert "30 facts" in xerte("data", "import", "--sql", "SELECT * FROM 'e.csv'", *COLUMNS, "--name", "e").output
+
+
+def test_kinds_that_do_not_recur_are_told() -> None:
+    rows = [["Ann", f"cup {day}", f"P{day % 3}", str(day)] for day in range(100)]
+    taken = xerte("data", "import", table("e.csv", [ROWS[0], *rows]), *COLUMNS, "--name", "e").output
+    assert "train never has the relation of 10 of the 10 facts of test: choose one that recurs" in taken
+    assert "do names hold what changes" not in taken
+    rows = [[f"Ann ({day})", "meets", f"P{day % 3}", str(day)] for day in range(100)]
+    taken = xerte("data", "import", table("f.csv", [ROWS[0], *rows]), *COLUMNS, "--name", "f").output
+    assert (
+        "train never names an entity of 10 of the 10 facts of test: are they all new, or do names hold what changes"
+        in taken
+    )
+    assert "never has the relation" not in taken
 
 
 def test_rows_without_an_object_are_counted_among_those_read() -> None:
@@ -149,7 +178,61 @@ def test_a_training_in_a_log_tells_where_it_is(monkeypatch: pytest.MonkeyPatch) 
     assert re.search(r"training: step [0-9]+ of [0-9]+, epoch 1/1, loss ", told)
 
 
+def test_the_list_of_models_has_what_an_evaluation_measured() -> None:
+    xerte("data", "import", table("e.csv", ROWS), *COLUMNS, "--name", "e")
+    xerte("train", "e", "--set", "epochs=1")
+
+    def listed() -> dict[str, object]:
+        found: list[dict[str, object]] = json.loads(xerte("model", "list", "--json").stdout)
+        return next(one for one in found if one["name"] == "e-auto")
+
+    before = listed()
+    xerte("evaluate", "e", "--split", "valid")
+    assert listed()["test_mrr"] is None
+    measured = json.loads(xerte("evaluate", "e", "--json").stdout)["metrics"]["time-aware"]["mrr"]
+    assert listed() == before | {"test_mrr": measured}
+    state = Path("home/runs/e-auto/test.json")
+    state.write_text(state.read_text().replace('"version": "', '"version": "0'))
+    assert listed()["test_mrr"] is None, "of other weights"
+    assert xerte("model", "verify", "e-auto").exit_code == 0
+
+
+def test_the_first_forecast_tells_what_takes_it_so_long_and_the_second_need_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(output, "EVERY", 0.0)
+    rows = [[f"A{n % 7}", "visits", f"P{n % 5}", f"{1700 + n}"] for n in range(300)]
+    xerte("data", "import", table("e.csv", [ROWS[0], *rows]), *COLUMNS, "--name", "e")
+    first, second = (xerte("forecast", "e", "A1", "visits", "2000", "--top", "2") for _ in range(2))
+    assert "learning how likely: 60 of 60 questions" in first.stderr
+    assert (second.stderr, second.stdout) == ("", first.stdout)
+
+
 def test_rules_too_are_those_of_the_newest_model() -> None:
     xerte("data", "import", table("e.csv", ROWS), *COLUMNS, "--name", "e")
     xerte("train", "e", "--set", "epochs=1")
     assert "e-auto answered, the newest model trained on e" in xerte("rules", "e", "visits").output
+
+
+@pytest.mark.parametrize("group", ["", "data", "model", "survey", "watch", "token", "experiment"])
+def test_lists_of_commands_say_what_each_does_in_80_columns(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    told = xerte(*group.split(), "--help").output
+    listed = told.partition("Commands:")[2].splitlines()
+    assert len(listed) > 2
+    assert [line for line in listed if line.endswith("...") or len(line) > 80] == []
+
+
+def test_what_python_shows_of_data_and_models_is_one_line() -> None:
+    dataset = xerte_api.load(table("e.csv", ROWS), subject="who", relation="what", object="whom", time="when")
+    assert repr(dataset) == "<Dataset table: 30 facts, 4 entities, 1 relation, 2024-05-01 to 2024-05-30>"
+    assert repr(dataset.facts) == "<Facts: 30 facts in ids>"
+    model = xerte_api.Model.load("recurrence", dataset)
+    assert repr(model) == "<Model recurrence: recurrence on table>"
+    assert repr(model.evaluate("test")) == "<Evaluation of recurrence on table, test: 6 questions>"
+
+
+def test_models_that_came_along_have_no_date_of_training() -> None:
+    lines = {line.split()[0]: line for line in xerte("model", "list").output.splitlines() if line.strip()}
+    assert "with xerte" in lines["icews14-best"]
+    assert "with xerte" not in lines["recurrence"]

@@ -90,8 +90,9 @@ def test_training_shows_what_was_derived_and_every_epoch(mine: str, tmp_path: Pa
     assert lines[5].startswith("epoch 1: loss ")
     assert lines[6].startswith("epoch 2: loss ")
     assert "valid MRR" in lines[6]
-    assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[7])
-    assert lines[8:] == [f"The model is in {tmp_path}/home/runs/mine-graph: xerte evaluate mine --model mine-graph"]
+    assert lines[7] == "measuring on valid how likely its answers are"
+    assert re.fullmatch(r"valid MRR: [\d.]+; recurrence, the training-free floor: [\d.]+", lines[8])
+    assert lines[9:] == [f"The model is in {tmp_path}/home/runs/mine-graph: xerte evaluate mine --model mine-graph"]
     assert (tmp_path / "home" / "runs" / "mine-graph" / "state.json").exists()
 
 
@@ -172,6 +173,12 @@ def test_a_limit_stops_training_which_answers_at_once_and_goes_on(mine: str, tmp
     digests = [read_metadata(tmp_path / name)["files"]["weights"]["sha256"] for name in ("whole", "model")]
     assert digests[0] == digests[1]
     assert "no limit" in mistake("train", mine, "--limit", "soon")
+
+
+def test_torchrun_does_not_take_a_limit_for_a_death(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one")
+    stopped = call("train", mine, "--set", "width=4", "--out", tmp_path / "model", "--limit", "0s")
+    assert (stopped.exit_code, "stopped by the limit; the same" in stopped.stderr) == (0, True)
 
 
 def test_where_counting_is_better_it_is_what_training_keeps(mine: str, tmp_path: Path) -> None:

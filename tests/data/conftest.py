@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from xerte.data import events, reading
+from xerte.data.budget import Budget
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -15,10 +17,10 @@ def one_database() -> Iterator[None]:
         shared.con.execute("SET threads = 1")
 
         @contextmanager
-        def empty() -> Iterator[reading.Scratch]:
+        def empty(memory: int | None = None) -> Iterator[reading.Scratch]:
             shared.con.execute("ATTACH ':memory:' AS fresh; USE fresh")
             try:
-                yield shared
+                yield replace(shared, budget=Budget(memory, shared.folder))
             finally:
                 shared.con.execute("USE memory; DETACH fresh; SET TimeZone = 'UTC'")
 

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from test_contract import small_dataset
+from xerte.data import lineage
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.lineage import Lineage
@@ -60,3 +62,11 @@ def test_neither_the_order_of_facts_nor_the_splits_matter_until_the_test_is_lear
     assert LINEAGE.news(replace(DATA, sizes=(train + valid, test - 1, 1))) == ()
     (judged,) = LINEAGE.news(replace(DATA, sizes=(train - 1, 1, valid + test)))
     assert judged == "the model learned from facts up to 2024-02-19, which small now counts as test in part"
+
+
+def test_a_history_of_many_parts_sums_to_the_same_without_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = Facts.of([(number, 0, number + 1, number) for number in range(50)])
+    whole = lineage._sum(facts, 40)
+    monkeypatch.setattr(lineage, "_ROWS_AT_ONCE", 3)
+    assert lineage._sum(facts, 40) == whole
+    assert whole[0] == 41

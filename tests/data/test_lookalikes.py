@@ -18,4 +18,4 @@ def test_names_that_look_alike() -> None:
 
 def test_the_finding_shows_what_cannot_be_seen() -> None:
     (finding,) = lookalikes(Vocabulary.of(["Iran", "Ira\u200bn"]), Relations.of(["r"]))
-    assert finding.text == "1 group of entities looks alike, like 'Iran' and 'Ira\\u200bn': aliases make them one"
+    assert finding.text == "1 group of entities looks alike, 'Iran' and 'Ira\\u200bn': --aliases FILE makes them one"

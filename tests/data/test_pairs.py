@@ -22,7 +22,7 @@ def test_codes_are_called_by_their_labels(tmp_path: Path) -> None:
     ]
     assert list(log.relations) == ["99", "Host a visit", "Make a visit"], "in byte order, as ever"
     told = [finding.text for finding in log.report.findings]
-    assert told == ["1 name has no label, like 99", "1 name has no label, like IRN"]
+    assert told == ["1 name has no label: 99", "1 name has no label: IRN"]
 
 
 def test_titles_tell_which_column_is_which(tmp_path: Path) -> None:

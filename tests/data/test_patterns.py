@@ -69,6 +69,14 @@ def test_a_zone_for_times_that_name_none(tmp_path: Path) -> None:
         times(tmp_path, "1388534400", time_zone="Europe/Berlin")
 
 
+def test_numbers_with_an_exponent_are_moments(tmp_path: Path) -> None:
+    assert times(tmp_path, "1.388534400E+12", "1.38862080e12") == times(tmp_path, "1388534400", "1388620800")
+    assert times(tmp_path, "1.3885E+9", "1.3886E+9", time_format="epoch") == [
+        "2013-12-31T14:26:40",
+        "2014-01-01T18:13:20",
+    ]
+
+
 def test_a_decimal_comma_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadRowError, match="write a number with a point, not with a comma"):
         times(tmp_path, "1388534400", "1388534401", "1388534402,5", time_format="epoch")

@@ -11,6 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from xerte.data.folder import open_arrays, write_arrays
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.errors import DatasetError, InputError
-from xerte.storage import atomic_folder, folders_in, recover
+from xerte.storage import atomic_folder, folder_lock, folders_in, lock, recover
 
 DAYS = Calendar(Tick.HOUR, "2014-01-01", Tick.DAY, 24)
 
@@ -458,6 +459,20 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
     assert problems == []
     assert store.verify(place).name in "012"
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("home")] == ["shared"]
+
+
+def test_a_reader_waits_for_who_replaces_a_dataset(saved: Path, tmp_path: Path) -> None:
+    aside = tmp_path / "aside"
+    with ThreadPoolExecutor(1) as pool:
+        with lock(folder_lock(saved)):
+            saved.rename(aside)
+            saved.mkdir()  # by who writes an index into what stepped aside: for so long it is no dataset
+            reading = pool.submit(store.open_dataset, saved)
+            with pytest.raises(TimeoutError):
+                reading.result(0.2)
+            saved.rmdir()
+            aside.rename(saved)
+        assert content(reading.result()) == content(small())
 
 
 def test_other_arrays_can_live_in_a_folder_of_their_own(saved: Path) -> None:

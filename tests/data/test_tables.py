@@ -112,9 +112,9 @@ def test_queries(tmp_path: Path) -> None:
         con.execute(f"CREATE TABLE events AS {select}")
     assert named(read_events(tmp_path / "my.duckdb", sql="FROM events")) == FACTS
     for wrong, why in (
-        ("DROP TABLE x", "not one SELECT"),
-        ("SELECT 1; SELECT 2", "not one SELECT"),
-        (f"COPY (SELECT 1) TO '{tmp_path}/evil.csv'", "not one SELECT"),
+        ("DROP TABLE x", "not a single SELECT"),
+        ("SELECT 1; SELECT 2", "not a single SELECT"),
+        (f"COPY (SELECT 1) TO '{tmp_path}/evil.csv'", "not a single SELECT"),
         ("SELEC", "cannot be answered"),
         ("SELECT * FROM nowhere", "cannot be answered"),
         ("SELECT 1 AS x", "has no column 'subject'"),

@@ -1,6 +1,7 @@
 """Probabilities against what was true, sets against what they hold, and both against slow definitions."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ import torch
 from test_contract import small_dataset
 from xerte.baselines.recurrence import Recurrence
 from xerte.data.facts import Facts
-from xerte.evaluation.calibrating import _curve, calibrate
-from xerte.evaluation.calibration import Calibration, bent
+from xerte.evaluation.calibrating import STEPS, _curve, calibrate
+from xerte.evaluation.calibration import COMMON, Calibration, as_shared, bent, logit
 from xerte.evaluation.logistic import chance, fit_logistic
 from xerte.evaluation.observed import Questions, Seen, asked
 from xerte.evaluation.scoring import climatology, judged, scored
@@ -36,8 +37,18 @@ def test_a_regression_finds_again_what_made_its_outcomes() -> None:
     truth = np.array([-1.0, 0.7])
     happened = draw.random(40_000) < chance(features, truth)
     assert fit_logistic(features, happened).tolist() == pytest.approx(truth.tolist(), abs=0.05)
+    far = fit_logistic(features * [1, 20], happened, start=np.array([9.0, -9.0]))
+    assert far * [1, 20] == pytest.approx(truth, abs=0.05)  # where whole steps would leap ever farther
     twice = fit_logistic(np.repeat(features[:500], 2, 0), np.repeat(happened[:500], 2))
     assert fit_logistic(features[:500], happened[:500], np.full(500, 2.0)) == pytest.approx(twice, abs=1e-6)
+
+
+def test_a_regression_whose_full_steps_go_astray_still_ends_where_it_is_likeliest() -> None:
+    features = np.stack([np.ones(4), np.array([8.0, 12.0, 12.0, 3.0])], 1)
+    happened, weight = np.array([True, False, False, True]), np.array([1.0, 1000.0, 1.0, 1.0])
+    found = fit_logistic(features, happened, weight, 1e-3)
+    slope = features.T @ (weight * (happened - chance(features, found))) - 1e-3 * found
+    assert np.abs(slope).max() < 1e-4
 
 
 def test_a_curve_is_linear_between_its_knots_and_shifted_beyond() -> None:
@@ -86,6 +97,26 @@ def test_scores_become_shares_of_one() -> None:
     assert distribution(ranks, 2.0).tolist() == [pytest.approx([1 - high, high, 0])]
 
 
+def test_what_nobody_reaches_is_left_out_and_changes_nothing(fitted: Calibration) -> None:
+    """One of sixty candidates is reached, or two, or none: shares and first probabilities are those of all sixty."""
+    score, reached = torch.rand(3, 60, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 60, dtype=torch.bool)
+    reached[0, 7] = reached[1, 7] = reached[1, 50] = True
+    scores, queries = (
+        Scores((Part("sum", score),), reached),
+        Queries.at(*torch.tensor([[0, 1, 2], [0, 1, 0], [9, 9, 9]])),
+    )
+    entity, _, few = scores.narrow
+    assert (entity.tolist(), few.tolist()) == ([7, 50], [[True, False], [True, True], [False, False]])
+    assert torch.equal(distribution(scores, narrow=True), distribution(scores)[:, entity])
+    met = torch.rand(3, 60, generator=torch.Generator().manual_seed(1)) < 0.3
+    situation = Situation(torch.tensor([4, 9, 0]), torch.tensor([1, 2, 0]), torch.tensor([1, 2, 0]), met)
+    wide = fitted.probabilities(scores, situation, queries)
+    first = fitted.probabilities(scores, situation, queries, first=3)
+    order = torch.argsort(score.masked_fill(~reached, -1), dim=1, descending=True, stable=True)[:, :3]
+    assert torch.allclose(first.answer, wide.answer.gather(1, order))
+    assert torch.allclose(first.strangers, wide.strangers)
+
+
 def test_of_answers_given_a_probability_as_many_are_true(fitted: Calibration) -> None:
     """Over the questions it was fitted to, the means agree; strangers count once for each true answer."""
     questions = Questions.of(DATA, Split.VALID)
@@ -119,6 +150,23 @@ def test_strangers_are_never_likelier_or_less_likely_than_any_that_were_seen(fit
         assert lowest - 1e-9 <= said.min() <= said.max() <= highest + 1e-9
 
 
+def test_few_questions_stay_near_the_shares_of_the_scores() -> None:
+    """Fitted to answers of busy subjects only; of one without any fact a regression alone would say 0 or 1."""
+    weight, share = as_shared(), torch.tensor([[0.7, 0.04]], dtype=torch.float64)
+    common = torch.rand(1, len(COMMON), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    common[:, 0] = 1
+    assert torch.allclose(torch.sigmoid(logit(weight, share, torch.tensor([[1, 2]]), common)), share)
+    score = torch.full((1, DATA.num_entities), 1 / DATA.num_entities)
+    none = torch.zeros(1, dtype=torch.int64)
+    nobody = Situation(none, none, none, torch.zeros_like(score, dtype=torch.bool))
+    before_all = Queries.at(*torch.tensor([[0], [0], [-1000]]))
+    few = calibrate(Recurrence.fit(DATA), DATA, HISTORY, most=50)
+    assert few is not None
+    scores = Scores((Part("sum", score),), torch.ones_like(score, dtype=torch.bool), meaning=Meaning.PROBABILITY)
+    said = few.probabilities(scores, nobody, before_all).answer
+    assert 0.5 / DATA.num_entities < float(said.min()) <= float(said.max()) < 4 / DATA.num_entities
+
+
 def test_one_that_met_nobody_meets_a_stranger(fitted: Calibration) -> None:
     nobody = torch.zeros(1, len(fitted.strangers), dtype=torch.float64)
     assert fitted.of_strangers(nobody).tolist() == [1.0]
@@ -147,6 +195,25 @@ def test_sets_hold_as_many_true_answers_as_they_say(fitted: Calibration, coverag
     assert fitted.mean_size(coverage)[0] == pytest.approx(float(torch.cat(size).double().mean()), rel=0.05)
 
 
+def test_a_set_needs_what_split_conformal_prediction_says(fitted: Calibration) -> None:
+    """The ⌈c (n + 1)⌉-th of n: of 200, 0.9 takes the 181st, and 0.999 one more than there are."""
+    held = 1 - np.arange(201) / 1000
+    one = replace(fitted, questions=200, held=held)
+    assert [one.threshold(coverage) for coverage in (0.9, 0.995, 0.999)] == [held[181], held[200], 0]
+
+
+def test_what_a_share_of_true_answers_had_at_least(fitted: Calibration) -> None:
+    had = list[torch.Tensor]()
+    for batch in asked(Recurrence.fit(DATA), DATA, HISTORY, Questions.of(DATA, Split.VALID).queries):
+        answer = fitted.probabilities(batch.scores, batch.situation, batch.queries).answer
+        answer[torch.arange(len(answer)), distribution(batch.scores).argmax(1)] = 1.0
+        had.append(answer[batch.true])
+    every = torch.cat(had).numpy()
+    for step, least in enumerate(fitted.held):
+        wanted = max(1, step / STEPS * len(every))
+        assert (every > 1.0001 * least).sum() < wanted <= (every > 0.9999 * least).sum(), step
+
+
 def test_the_question_says_how_reliable_a_level_was(fitted: Calibration) -> None:
     assert fitted.check is not None
     assert fitted.questions == len(Questions.of(DATA, Split.VALID).queries)
@@ -158,7 +225,8 @@ def test_it_is_kept_as_text_and_damage_is_noticed(fitted: Calibration) -> None:
     body = json.loads(json.dumps(fitted.to_json()))
     again = Calibration.from_json(body)
     assert again.levels == fitted.levels
-    assert again.held == pytest.approx(fitted.held, rel=1e-6)
+    for numbers in ("answer", "first", "held"):  # to the last digit: one who fitted it says what later readers say
+        assert getattr(again, numbers).tolist() == getattr(fitted, numbers).tolist()
     for name, value in {"answer": [1.0], "held": [1.0], "temperature": 0, "first": [[], []], "levels": [{}]}.items():
         with pytest.raises((KeyError, TypeError, ValueError)):
             Calibration.from_json(body | {name: value})

@@ -83,9 +83,10 @@ def test_a_quick_verdict_is_the_same_verdict_on_some_of_the_facts() -> None:
 
 
 def test_filters_of_the_toy() -> None:
-    # (0, 0, ?, 3) asked for 1: 3 is true at 3 too; 2 was true at 0. Nothing is known at time 9 or of (4, 0).
-    queries = Queries.at(torch.tensor([0, 0, 4, 4]), torch.tensor([0, 0, 0, 3]), torch.tensor([3, 9, 3, 4]))
-    answer = torch.tensor([1, 1, 0, 0])
+    # (0, 0, ?, 3) asked for 1: 3 is true at 3 too; 2 was true at 0. Nothing is known of (4, 0) or at time 9: behind the
+    # last time of (1, 0) would be the first of (1, 1), at which 0 is true.
+    queries = Queries.at(torch.tensor([0, 0, 4, 4, 1]), torch.tensor([0, 0, 0, 3, 0]), torch.tensor([3, 9, 3, 4, 9]))
+    answer = torch.tensor([1, 1, 0, 0, 2])
     filters = Filters.of(TOY)
 
     def pairs(filter: FilterType) -> set[tuple[int, int]]:

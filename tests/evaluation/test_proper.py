@@ -34,6 +34,8 @@ def test_reliability_by_hand() -> None:
     assert reliability(P, Y, 2) == (Level(0.1, 0.4, 2, 0.25, 0.5), Level(0.4, 0.9, 2, 0.65, 0.5))
     assert calibration_error(P, Y, 2) == pytest.approx((0.25 + 0.15) / 2)
     assert calibration_error(np.array([0.5, 0.5]), np.array([True, False]), 1) == 0
+    unequal = calibration_error(np.array([0.1, 0.2, 0.9]), np.array([False, False, True]), 2)
+    assert unequal == pytest.approx((2 * 0.15 + 0.1) / 3)  # a level counts as often as it has answers
 
 
 def test_levels_of_too_few_answers_join_their_neighbour() -> None:
@@ -76,6 +78,10 @@ def test_a_perfect_forecaster_stays_below_what_chance_makes() -> None:
     band = chance_error(p)
     assert calibration_error(p, draw.random(5000) < p) < 1.2 * band
     assert calibration_error(p, draw.random(5000) < p**2) > 3 * band
+    # Answers that come true together are fewer: four of each make the band that of a fourth as many.
+    four = np.repeat(np.arange(1250), 4)
+    assert chance_error(p[four], together=four) == pytest.approx(chance_error(p[:1250]), rel=0.1)
+    assert chance_error(p[four]) < 0.7 * chance_error(p[four], together=four)
 
 
 def test_the_interval_of_a_skill_holds_it_and_narrows() -> None:

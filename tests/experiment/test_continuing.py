@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import xerte
 from xerte.api.imports import import_events
 from xerte.api.service import Service
-from xerte.api.training import continue_training, decisions, roll_back
+from xerte.api.training import continue_training, decisions, roll_back, why
+from xerte.cli import app
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
@@ -57,9 +59,11 @@ def test_a_better_model_takes_over_and_one_command_takes_it_back(mine: str) -> N
     assert done.took_over == (done.backtest.difference.low > 0) is True
     assert service.default_model(mine).name == "mine-auto@2", "a server that runs sees it, too"
     question = ("p1", "calls", day(2 * DAYS))
+    assert why(mine, "mine-auto@2") == "the newest model trained on mine"
     new = service.model(mine).forecast(*question).answers[0].score
     assert roll_back(mine).model == "mine-auto"
     assert service.default_model(mine).name == "mine-auto"
+    assert why(mine, "mine-auto") == "the model that a rollback brought back"
     assert service.model(mine, "mine-auto@2").forecast(*question).answers[0].score == new, "it can be asked again"
     assert [one.because for one in decisions(mine)] == ["backtest", "rollback"]
     with pytest.raises(InputError, match="nothing to roll back"):
@@ -73,6 +77,8 @@ def test_a_model_that_is_not_better_does_not_take_over(mine: str) -> None:
     assert Service().default_model(mine).name == "mine-auto"
     assert {one.name for one in Service().models()} >= {"mine-auto", "mine-auto@2"}
     assert not decisions(mine)
+    told = CliRunner().invoke(app, ["model", "history", mine]).stdout
+    assert told == "no model of mine has followed another yet: `xerte train mine --continue` trains one on\n"
 
     with pytest.raises(InputError, match="scales is no setting of training that goes on"):
         continue_training(mine, scales=(1.0,))

@@ -23,7 +23,8 @@ from xerte.data import store
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.explanation import page, picture
-from xerte.explanation.picture import About, Candidate, document
+from xerte.explanation.named import Fact, Graph, Reason
+from xerte.explanation.picture import About, Candidate, Told, Way, document
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
 
@@ -160,7 +161,7 @@ def test_walks_are_drawn_fact_by_fact_and_told_in_the_order_of_time(
     for path in told.paths:
         assert [fact.time for fact in path.facts] == sorted(fact.time for fact in path.facts)
         if "First" in path.sentence:
-            assert len({fact.time for fact in path.facts}) == len(path.facts)
+            assert len({fact.time for fact in path.facts}) == len(set(path.facts))  # a walk may come back over a fact
     factor, total, exponent = first["weight"]
     assert factor * total**exponent == pytest.approx(first["score"], rel=1e-3)
 
@@ -172,6 +173,40 @@ def test_reasons_name_their_edges_and_sum_to_one(model: Model) -> None:
     assert sum(one["share"] for one in first["reasons"]) + first["rest"] == pytest.approx(1, abs=1e-4)
     for reason, one in zip(told.reasons, first["reasons"], strict=True):
         assert {rows(packed)[edge][2][:4] for edge in one["edges"]} == set(reason.facts)
+
+
+def test_of_many_repeats_the_heaviest_reason_is_drawn_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line says ×3 where its reason says 3 times, though single facts of a lighter reason weigh more."""
+    monkeypatch.setattr(picture, "MOST_WAYS", 4)
+
+    def told(relation: str, *shares: float) -> Told:
+        days = [Fact("Ann", relation, "Ben", f"2024-05-0{day}", share, "") for day, share in enumerate(shares, 1)]
+        ways = tuple(Way("past", fact.share, (fact,)) for fact in days)
+        return Told(Reason(sum(shares), relation, "past", len(shares), ()), (), ways)
+
+    reasons = told("met", 0.4, 0.1, 0.1), told("saw", 0.15, 0.13, 0.12)
+    shown = [Candidate("Ben", Graph(), reasons=reasons, rank=1, score=1.0)]
+    packed = document({"subject": "Ann", "relation": "met", "object": "?", "time": "2024-05-09"}, shown, About("best"))
+    assert [len(one["edges"]) for one in packed["candidates"][0]["reasons"]] == [3, 1]
+
+
+def test_a_line_tells_what_it_is_to_the_likely_candidates() -> None:
+    """The answer's past is drawn as such and darkest, though walks to many unlikely candidates begin with it."""
+    asked = Fact("Ann", "met", "Club", "2024-05-01", 1.0, "Ann met Club.")
+
+    def candidate(entity: str, score: float, *way: Fact) -> Candidate:
+        part = "walk" if len(way) > 1 else "past"
+        told = Told(Reason(1.0, "Met.", part, 1, ()), (), (Way(part, 1.0, way),))
+        return Candidate(entity, Graph(), reasons=(told,), rank=1, score=score)
+
+    others = [Fact(name, "met", "Club", "2024-05-01", 1.0, f"{name} met Club.") for name in ("Ben", "Cid", "Dan")]
+    shown = [candidate("Club", 0.9, asked), *(candidate(one.subject, 0.01, asked, one) for one in others)]
+    question = {"subject": "Ann", "relation": "met", "object": "?", "time": "2024-05-02"}
+    packed = document(question, shown, About("best"))
+    edges = packed["edges"]
+    parts = [packed["names"][part] for part in edges["part"]]
+    assert parts == ["past", "walk", "walk", "walk"]
+    assert edges["contribution"][0] > 0.9
 
 
 def test_no_answer_is_a_picture_of_the_question_alone() -> None:
@@ -271,7 +306,7 @@ def test_a_higher_least_share_draws_fewer_facts() -> None:
 
     assert {place for place, edge in enumerate(graph(30).edges) if edge.share >= 0.2} <= facts(0.2)
     assert facts(0.2) < facts(0.001) < facts(0)
-    assert len(facts(0)) == 24  # the others are repeats, drawn as one
+    assert len(facts(0)) == 23  # the others are repeats, and one walk that comes back: drawn as one
 
 
 def test_svg_and_png_are_the_same_picture(model: Model, tmp_path: Path) -> None:

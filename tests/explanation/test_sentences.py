@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from xerte.data.benchmark import read_benchmark
 from xerte.data.calendar import Calendar, Tick
+from xerte.data.words import readable
 from xerte.data.world import generate
 from xerte.errors import InputError
 from xerte.explanation.inflection import past
-from xerte.explanation.sentences import Teller, by_rules, readable, sentence, story, when
+from xerte.explanation.sentences import Teller, by_rules, sentence, story, when
 
 GOLDEN = Path(__file__).parent / "golden" / "sentences.tsv"
 TELLER = Teller()

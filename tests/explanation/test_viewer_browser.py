@@ -336,6 +336,26 @@ def test_who_was_not_reached_is_said_and_candidates_can_be_compared(opened: Any)
     assert "was not reached" in one.page.locator("aside section").inner_text()
 
 
+def test_candidates_are_as_likely_as_the_verdict_says(opened: Any) -> None:
+    packed = drawn(5)
+    for answer, probability in zip(packed["answers"], (0.724, 0.004), strict=True):
+        answer["probability"] = probability
+    rows = opened(packed).page.locator(".candidate")
+    assert [text.split()[-3:] for text in rows.all_inner_texts()] == [["72", "%", "0.600"], ["<1", "%", "0.300"]]
+    assert rows.locator(".bar i").first.get_attribute("style") == "width:72.4%"
+    unsure = opened(drawn(5)).page.locator(".candidate")
+    assert [text.split()[-1] for text in unsure.all_inner_texts()] == ["0.600", "0.300"]
+
+
+def test_dates_stay_in_one_line(opened: Any) -> None:
+    one = opened(chain_document("Iran, 50 %: mostly because of what happened there on 2014-11-08; else Oman."), PHONE)
+    dates = one.page.locator("header .date, .reason .date")
+    assert dates.first.inner_text() == "2014-11-08"
+    for width in range(300, 420, 8):
+        one.page.set_viewport_size({"width": width, "height": 844})
+        assert all(dates.evaluate_all("all => all.map(one => one.getClientRects().length === 1)"))
+
+
 def test_on_a_phone_what_is_tapped_is_told_within_the_screen(opened: Any) -> None:
     one = opened(drawn(5), PHONE, has_touch=True)
     one.page.locator(".node").nth(1).tap()

@@ -76,6 +76,19 @@ def test_shares_by_hand() -> None:
     assert found[0] + found[1] == pytest.approx(1)  # all of it came from the query node
 
 
+def test_ways_by_a_fact_that_is_gone_do_not_count() -> None:
+    """Without f2 only f1, f3 lead to D; without f0 and f3 nothing does, though f2 itself is left."""
+    graph = graph_of(FIRST, SECOND)
+
+    def left(*gone: int) -> dict[int, float]:
+        found = evidence(graph, 0, D, torch.tensor(gone))
+        return dict(zip(found.fact.tolist(), found.weight.tolist(), strict=True))
+
+    assert left(2) == left(0) == pytest.approx({1: 0.3 / 0.675, 3: 0.3 / 0.675})
+    assert left(3) == left(1) == pytest.approx({0: 0.375 / 0.675, 2: 0.375 / 0.675})
+    assert left(0, 3) == {}
+
+
 def test_a_fact_counts_at_every_step_it_was_used_and_self_loops_never() -> None:
     """B keeps 0.5 · 0.25 by a loop, and gets 0.2 · 0.6 after one: both by f0, all of its score."""
     assert shares(graph_of(FIRST, SECOND), B) == pytest.approx({0: 1.0})

@@ -150,6 +150,14 @@ def test_a_few_nodes_are_looked_up_at_any_time_as_many_are() -> None:
     assert index._before_one_by_one(start, stop, time).tolist() == [expected]
     node = torch.zeros(1, dtype=torch.int64)
     assert index.before(node, time).tolist() == [expected]
+    assert index.before(node.expand(200), time.expand(200, -1)).tolist() == [expected] * 200
+    for one, count in zip(
+        asked[1:], expected[1:], strict=True
+    ):  # alone and among many; a relation it has, one it has not
+        for size in (1, 200):
+            columns = torch.zeros(size, dtype=torch.int64), torch.arange(size) % 2, torch.full((size,), one)
+            first, last = index.prior_of_relation(*columns)
+            assert (last - first).tolist() == [count * (1 - i % 2) for i in range(size)]
     changed = index.with_facts(added=Facts.of([(0, 0, 2, 3)]))
     more = [count + (one > 3) for count, one in zip(expected, asked, strict=True)]
     assert changed.before(node, time).tolist() == [more]

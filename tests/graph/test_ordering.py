@@ -46,7 +46,7 @@ def test_keys_that_do_not_fit_together_are_sorted_one_after_the_other(rows: list
 def test_repeated_facts_are_found_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(0, 0, 1, 5), (1, 0, 1, 5), (0, 0, 1, 5), (2, 0, 1, 6), (0, 0, 1, 5 + 2), (2, 0, 1, 7), (0, 0, 1, 7)]
     for size in (1, 2, 3, 100):
-        monkeypatch.setattr(facts_module, "_AT_ONCE", size)
+        monkeypatch.setattr(facts_module, "AT_ONCE", size)
         assert repeated(Facts.of(rows)).tolist() == [2, 6]
     with pytest.raises(ValueError, match="time order"):
         repeated(Facts.of(rows[::-1]))

@@ -1,17 +1,21 @@
 """Sampling: exact in distribution, blind to the future, a function of content alone."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from xerte import kernels
 from xerte.data.facts import Facts
 from xerte.graph import race_numpy
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import combine, uniform
-from xerte.graph.race import Race, Sources
+from xerte.graph.race import Race, Sources, latest
 from xerte.graph.sampler import Sampler, Sampling
+from xerte.graph.tail import TailIndex
 from xerte.graph.weights import Weights as WeightsOf
 
 Weights = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -201,6 +205,62 @@ def test_a_few_nodes_race_in_numpy_as_many_do_in_torch(strategy: Sampling, size:
     grown = TemporalIndex.build(facts[:-900], 23, 5).with_facts(facts[-900:])
     few = nodes.rows(torch.arange(61))
     assert torch.equal(race_numpy.first(race, grown, few).sort(dim=1).values, expected[:61].sort(dim=1).values)
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
+@pytest.mark.parametrize("strategy", [Sampling.UNIFORM, Sampling.EXPONENTIAL, Sampling.LINEAR])
+@pytest.mark.parametrize(("size", "scale"), [(1, 4.0), (3, 0.3), (15, 77.7)])
+@pytest.mark.parametrize(("tails", "since", "later"), [(0, 0, 0), (3, -2001, 0), (5, 1990, 0), (3, 1998, 4)])
+def test_many_nodes_race_in_a_compiled_loop_as_in_torch(
+    strategy: Sampling, size: int, scale: float, tails: int, since: int, later: int
+) -> None:
+    """On hubs, where streams matter, of few and of many ages; nodes of one edge and of none; times below zero.
+
+    Tails bring edges and names of their own, among the others, behind most of them or each `later` than what is below,
+    and hide what is below.
+    """
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, (3, 5, 20, 4000), (6000, 4)).T
+    history = TemporalIndex.build(Facts.of(sorted({*zip(*columns.tolist(), strict=True)})), 23, 5)
+    history.base["time"] -= 2000
+    for tail in range(tails):
+        names, moved = 24 + tail, later * tail
+        rows = rng.integers((0, 0, 0, since + moved), (names, 5, names, 2001 + moved), (300, 4))
+        added, first = Facts.of(np.unique(rows, axis=0).tolist()), history.num_facts - 300 if later else 0
+        gone = np.sort(rng.choice(np.arange(first, history.num_facts), 10 if later else 200, replace=False))
+        history = TailIndex.over(history, added, history.facts()[gone], gone, names, 5)
+    entity, time = (
+        torch.from_numpy(rng.integers(0, 23 + tails, 1000)),
+        torch.from_numpy(rng.integers(1990 if later else -2001, 2001 + later * tails, 1000)),
+    )
+    noise, race = combine(torch.arange(1000), 7), Race(WeightsOf(strategy, scale), size)
+    start, stop = history.prior(entity, time)
+    expected = race.first(history, Sources(entity, time, start, stop, noise)).sort(dim=1).values
+    few = stop - start <= size
+    expected[few] = latest(start[few], stop[few], size).sort(dim=1).values
+    assert int((stop - start > race.width).sum()) > 20
+    loops = kernels.compiled("graph.race_compiled", kernels.MANY)
+    assert loops is not None
+    assert torch.equal(loops.first(race, history, entity, time, noise), expected)
+    assert torch.equal(Sampler(strategy, size, scale).sample(history, entity, time, entity[:, None], noise), expected)
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
+def test_the_latest_edge_of_a_tail_is_not_read_where_a_tail_above_hides_it() -> None:
+    index = TemporalIndex.build(Facts.of([(0, 0, time, time) for time in (1, 2, 3, 4, 5, 6, 7, 9)]), 11, 1)
+    index = TailIndex.over(index, Facts.of([(0, 0, 8, 8), (0, 0, 10, 10)]))
+    index = TailIndex.over(index, Facts.of([]), Facts.of([(0, 0, 10, 10)]), np.array([9]))
+    entity, noise, race = (
+        torch.zeros(200, dtype=torch.int64),
+        combine(torch.arange(200), 7),
+        Race(WeightsOf(Sampling.UNIFORM, 1.0), 1),
+    )
+    time = torch.full_like(entity, 11)
+    expected = race.first(index, Sources(entity, time, *index.prior(entity, time), noise))
+    kernels.compiled("graph.race_compiled", kernels.MANY)
+    loops = kernels.compiled("graph.race_compiled")
+    assert loops is not None
+    assert torch.equal(loops.first(race, index, entity, time, noise), expected)
 
 
 def test_a_strategy_without_weights_is_refused() -> None:

@@ -1,9 +1,13 @@
 """Attention from tables against Eq. 1 with its concatenations."""
 
+from importlib.util import find_spec
+from unittest.mock import Mock
+
 import pytest
 import torch
 from torch import Tensor
 
+from xerte import kernels
 from xerte.nn.attention import Attention, EdgeRows
 from xerte.segment import segment_softmax
 
@@ -55,6 +59,40 @@ def test_softmax_is_that_of_equation_1(dim: int, blocks: bool) -> None:
     wrt = [*attention.parameters(), *vectors]
     for a, b in zip(*(torch.autograd.grad((weight * x).sum(), wrt) for x in (mine, theirs)), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
+@pytest.mark.parametrize("dim", [1, 5, 64])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_logits_from_compiled_loops_are_those_of_torch(dim: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forward and backward, of many sources with 4 edges each, some of which are left out of the loss."""
+    torch.manual_seed(dim)
+    attention, sources = Attention(dim), 600
+    source, query = torch.randint(V, (sources,)), torch.randint(Q, (sources,))
+    end, relation_of = torch.randint(U, (4 * sources,)), torch.randint(RELATIONS, (4 * sources,))
+    rows = EdgeRows(source, query, None, end, relation_of)
+    vectors = [torch.randn(n, dim, requires_grad=True) for n in (V, U, RELATIONS, Q, Q)]
+    weight = torch.randn(4 * sources) * (torch.rand(4 * sources) < 0.8)
+    loops = kernels.compiled("nn.edge_compiled", kernels.MANY)
+    assert loops is not None
+    given = Mock(return_value=loops)
+    monkeypatch.setattr(kernels, "compiled", given)
+
+    def both() -> list[Tensor]:
+        node, target, relation, h_q, p_q = vectors
+        logits = attention(relation).of(h_q, p_q).logits(rows, node, target)
+        return [logits, *torch.autograd.grad((weight * logits).sum(), [*attention.parameters(), *vectors])]
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        compiled = both()
+    finally:
+        torch.set_num_threads(before)
+    given.assert_called_once_with("nn.edge_compiled", 4 * sources)
+    monkeypatch.setattr(kernels, "compiled", lambda name, rows=0: None)
+    for mine, theirs in zip(compiled, both(), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5 * float(theirs.detach().abs().max()))
 
 
 def test_a_number_by_hand() -> None:

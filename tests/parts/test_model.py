@@ -38,11 +38,11 @@ def history(facts: Facts) -> TemporalIndex:
     return TemporalIndex.build(facts, NUM_ENTITIES, NUM_RELATIONS)
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["", "order"])
+@pytest.fixture(scope="module", params=[{}, {"order": True}, {"rivals": True}], ids=["", "order", "rivals"])
 def model(request: pytest.FixtureRequest) -> SumOfParts:
     """Every parameter is drawn: nothing is equal because it is 0."""
     frame = Frame(NUM_ENTITIES, NUM_RELATIONS, Calendar(Tick.HOUR, "2024-01-01", Tick.DAY), 0, 19 * TICKS)
-    settings = SETTINGS.model_copy(update={"order": request.param})
+    settings = SETTINGS.model_copy(update=request.param)
     model = SumOfParts(settings, frame, 0).double().eval()
     draw = torch.Generator().manual_seed(4)
     with torch.no_grad():
@@ -76,19 +76,21 @@ def test_threads_that_ask_at_once_are_answered_as_if_alone(model: SumOfParts, hi
 QUESTIONS = [(0, 0, 19), (3, 5, 12), (7, 4, 15), (11, 1, 20), (2, 2, 0), (5, 3, 3)]
 
 
-def ask(rows: list[tuple[int, int, int]]) -> Queries:
+def ask(rows: list[tuple[int, int, int]], ahead: int = 0) -> Queries:
+    """Questions about so many days ahead of what is known."""
     subject, relation, day = (torch.tensor(column) for column in zip(*rows, strict=True))
-    return Queries.at(subject, relation, day * TICKS)
+    return Queries.at(subject, relation, (day + ahead) * TICKS, day * TICKS)
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("ahead", [0, 3])
 @pytest.mark.parametrize("row", range(len(QUESTIONS)))
 def test_parts_and_probabilities_are_those_of_the_slow_twin(
-    row: int, model: SumOfParts, facts: Facts, history: TemporalIndex
+    row: int, ahead: int, model: SumOfParts, facts: Facts, history: TemporalIndex
 ) -> None:
     subject, asked, day = QUESTIONS[row]
-    slow = SlowParts(model, facts, subject, asked, day * TICKS)
-    scores = model.forecast(history, ask(QUESTIONS))
+    slow = SlowParts(model, facts, subject, asked, (day + ahead) * TICKS, day * TICKS)
+    scores = model.forecast(history, ask(QUESTIONS, ahead))
     for part in scores.parts:
         torch.testing.assert_close(part.weight[row].tolist(), getattr(slow, part.name)(), rtol=1e-9, atol=1e-12)
     assert scores.meaning is Meaning.PROBABILITY
@@ -97,10 +99,13 @@ def test_parts_and_probabilities_are_those_of_the_slow_twin(
 
 
 @torch.no_grad()
-def test_evidence_is_every_fact_with_what_it_brought(model: SumOfParts, facts: Facts, history: TemporalIndex) -> None:
+@pytest.mark.parametrize("ahead", [0, 3])
+def test_evidence_is_every_fact_with_what_it_brought(
+    ahead: int, model: SumOfParts, facts: Facts, history: TemporalIndex
+) -> None:
     subject, asked, day = QUESTIONS[1]
-    slow = SlowParts(model, facts, subject, asked, day * TICKS)
-    past, walk, prior = model.forecast(history, ask(QUESTIONS)).parts
+    slow = SlowParts(model, facts, subject, asked, (day + ahead) * TICKS, day * TICKS)
+    past, walk, prior = model.forecast(history, ask(QUESTIONS, ahead)).parts
     for candidate in range(NUM_ENTITIES):
         assert past.evidence
         assert walk.evidence
@@ -117,6 +122,16 @@ def test_evidence_is_every_fact_with_what_it_brought(model: SumOfParts, facts: F
                     brought[fact] = brought.get(fact, 0.0) + weight
         found = walk.evidence(1, candidate)
         assert dict(zip(found.fact.tolist(), found.weight.tolist(), strict=True)) == pytest.approx(brought)
+
+        assert walk.besides is not None
+        for gone in (set(list(brought)[:1]), set(list(brought)[1:3])):
+            left: dict[int, float] = {}
+            for weight, path in slow.walks():
+                if path[-1][2] == candidate and not gone & {edge[3] for edge in path}:
+                    for fact in (edge[3] for edge in path):
+                        left[fact] = left.get(fact, 0.0) + weight
+            found = walk.besides(1, candidate, sorted(gone))
+            assert dict(zip(found.fact.tolist(), found.weight.tolist(), strict=True)) == pytest.approx(left)
 
         assert walk.chains is not None
         chains = [*walk.chains(1, candidate)]

@@ -95,10 +95,16 @@ def test_costs_by_hand(checkout: Path) -> None:
     assert (floor.parameters, floor.train_seconds, floor.explains) == (0, 0, "counted facts")
 
 
-def test_the_summary_has_a_column_for_every_benchmark_and_the_best_first(checkout: Path) -> None:
+def test_the_summary_has_the_default_model_and_others_before_table_1(checkout: Path) -> None:
+    file = checkout / "experiments" / "icews14" / "best.toml"
+    file.write_text('dataset = "icews14"\nmodel = "best"\npreset = "best"\nseeds = [0, 1]\n')
+    for seed, add in ((0, 8.0), (1, 9.0)):
+        write_trace(checkout, f"icews14-best-seed{seed}", "icews14", "best", add, {"epochs": []})
     assert markdown(summary(checkout)).splitlines() == [
         "| MRR | icews14 | icews0515 | icews18 | yago |",
         "|---|--:|--:|--:|--:|",
+        "| **best**, what `xerte train` learns | 28.50 | – | – | – |",
+        "| the best of others | 44.1 INFER | 48.4 TECHS | 36.5 ECHO-TKG | 54.9 RE-Net |",
         "| recurrence | 25.00 | – | – | – |",
         "| transe | 21.00 (20.00) | – | – | – |",
     ]
@@ -115,7 +121,7 @@ def test_any_part_of_the_pages_is_shown(checkout: Path) -> None:
     body = json.loads(run("show", "baselines", "--root", str(checkout), "--json")[1])
     assert [row[1] for row in body["baselines"][0]["rows"]] == ["transe", "recurrence", "xerte-paper"]
     code, _, said = run("show", "weather")
-    assert (code, said.partition(":")[2][:42]) == (2, " nobody generates a part called weather: k")
+    assert (code, said.partition(":")[2][:45]) == (2, " there is no generated part called weather: k")
 
 
 def test_where_there_are_no_experiments_one_sentence_says_so(tmp_path: Path) -> None:

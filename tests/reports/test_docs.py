@@ -66,6 +66,11 @@ def test_the_results_table_is_made_from_traces(folder: Path) -> None:
     trace("a", "weak", 30.0).write(folder / "results" / "3.json")
     trace("a", "tuned", 99.0, "valid").write(folder / "results" / "4.json")
     replace(trace("a", "weak", 99.0), settings={"preset": "weak", "set": {"k": 2}}).write(folder / "results" / "5.json")
+    (folder / "experiments" / "a").mkdir(parents=True)
+    (folder / "experiments" / "a" / "less.toml").write_text(
+        'dataset = "a"\nmodel = "weak"\npreset = "weak"\nset = { k = 2 }\nseeds = [0]\n'
+    )
+    trace("a", "weak", 99.0).write(folder / "results" / "a-less-seed0.json")  # a variant by its file alone
     for number, (seed, mrr) in enumerate(((0, 6.0), (1, 9.0), (1, 7.5))):  # one seed on two devices
         seeded = replace(trace("b", "xerte", mrr), settings={"preset": "paper", "set": {}}, seed=seed)
         seeded.write(folder / "results" / f"6-{number}.json")
@@ -81,7 +86,7 @@ def test_the_results_table_is_made_from_traces(folder: Path) -> None:
 
 
 def test_an_unknown_part_is_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="nobody generates a part called weather"):
+    with pytest.raises(InputError, match="there is no generated part called weather"):
         docs.rendered("<!-- generated: weather -->\n<!-- end -->", folder)
 
 

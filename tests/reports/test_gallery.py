@@ -88,7 +88,7 @@ def test_where_the_best_answer_is_wrong_what_happened_is_explained_too(
     told = [[round(fact.share, 4), fact.sentence] for fact in facts[: gallery.MOST]]
     (exhibit,) = json.loads(page.read_text())["exhibits"]
     assert (exhibit["truth"], exhibit["answers"][0][0], exhibit["happened"]) == (["Eve"], best, ["Eve", told])
-    shown, _, other = markdown(gallery_pages.icews14(tmp_path)).partition("What spoke for Eve, which happened:\n\n")
+    shown, _, other = markdown(gallery_pages.icews14(tmp_path)).partition("Evidence for Eve, which happened:\n\n")
     assert f"Why {best}:" in shown
     assert other.startswith(f"- {facts[0].share:.1%}: {facts[0].sentence}\n")
     assert other.endswith("](gallery/icews14-visit-happened.svg)")

@@ -47,7 +47,7 @@ def test_a_growth_trace_is_drawn(tmp_path: Path) -> None:
     draw(grown, tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text()
     assert "one question" in (tmp_path / "a.svg").read_text()
-    assert "takes 1.00 times what it takes at 1,000,000; of" in markdown(pages.growth(tmp_path))
+    assert "takes 1.00 times what it takes at 1,000,000; in" in markdown(pages.growth(tmp_path))
     assert "The slowest percent: 100 ms and 1.00 s." in markdown(pages.growth(tmp_path))
     assert "9.31 GiB in imports and indexing, 1.50 GiB while all sizes were open" in markdown(pages.growth(tmp_path))
     with pytest.raises(InputError, match=r"does not end in \.svg or \.png"):
@@ -66,6 +66,13 @@ def test_goals_by_hand() -> None:
     judged = Timing("evaluation", 30_000, "questions", 0.5, 0.5, 0.5, 3)
     assert (rate.limit(), rate.measured(judged), rate.met_by(judged)) == ("≥ 60,000/s", "60,000/s", True)
     assert not rate.met_by(replace(judged, seconds=0.51))
+    cold, start = (
+        goals.Goal("cpu", "cold answer", twins=1.25),
+        Timing("cold answer", 1, "answers", 1.0, 1.0, 1.0, 5, 0.8),
+    )
+    assert (cold.limit(), cold.measured(start), cold.met_by(start)) == ("≤ 1.25 × its twin", "1.25 ×", True)
+    assert not cold.met_by(replace(start, seconds=1.01))
+    assert not cold.met_by(replace(start, twin_seconds=None))
 
 
 def test_every_goal_has_a_record() -> None:

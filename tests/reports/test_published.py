@@ -163,7 +163,7 @@ def test_misses_are_found_named_and_told(tmp_path: Path) -> None:
     }  # fmt: skip
     assert str(misses_table(tmp_path)).splitlines()[2:] == [
         "| icews14 | mine | 0 | time-aware: Hits@3 -1.00, Hits@10 -5.00 | too short |",
-        "| icews14 | mine | 1 | time-aware: Hits@3 -1.50, Hits@10 -5.50 | nobody has said why |",
+        "| icews14 | mine | 1 | time-aware: Hits@3 -1.50, Hits@10 -5.50 | no reason given |",
     ]
     assert misses_table(tmp_path, ("transe",)) == "Nothing is missed."
 

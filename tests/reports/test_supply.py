@@ -71,7 +71,7 @@ def test_an_audit_of_other_versions_says_so() -> None:
     report = {"dependencies": [{"name": "a", "version": "1", "vulns": []}]}
     made = audit.record({"a": "1"}, report, {"x": "1"}, {"vulnerabilities": {}})
     found = audit.verdict(made, {"a": "2"}, {"x": "2"}).unknown
-    assert [text.partition(" are locked anew")[0] for text in found] == [
+    assert [text.partition(" have been locked again")[0] for text in found] == [
         "1 Python packages",
         "1 of the viewer's packages",
     ]
@@ -82,10 +82,10 @@ def test_an_audit_says_what_is_known_and_what_is_not() -> None:
     pip = {"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}]}
     known = audit.record(lock, pip, viewer, {})
     said = audit.verdict(known, lock, viewer).summary()
-    assert said == "1 of 3 locked packages were looked at, advisories known: 1; nothing is known about the other 2"
+    assert said == "1 of 3 locked packages were checked, advisories known: 1; nothing is known about the other 2"
     unanswered = audit.record(lock, {}, viewer, {"vulnerabilities": {}}, known)
     said = audit.verdict(unanswered, lock, viewer).summary()
-    assert said == "2 of 3 locked packages were looked at, advisories known: 1; nothing is known about the other 1"
+    assert said == "2 of 3 locked packages were checked, advisories known: 1; nothing is known about the other 1"
 
 
 def test_reports_from_another_machine_are_recorded_and_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

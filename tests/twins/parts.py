@@ -14,14 +14,14 @@ Edge = tuple[int, int, int, int]
 
 
 class SlowParts:
-    """What a model says about one question (subject, direction, time) when everything before `time` is known."""
+    """What a model says about one question (subject, direction, time) when everything before `known` is known."""
 
-    def __init__(self, model: SumOfParts, facts: Facts, subject: int, asked: int, time: int) -> None:
-        self.model, self.subject, self.asked, self.time = model, subject, asked, time
+    def __init__(self, model: SumOfParts, facts: Facts, subject: int, asked: int, time: int, known: int) -> None:
+        self.model, self.subject, self.asked, self.time, self.known = model, subject, asked, time, known
         self.num_entities = model.frame.num_entities
         self.edges: dict[int, list[Edge]] = defaultdict(list)
         for fact, (s, p, o, t) in enumerate(zip(*(column.tolist() for column in facts.columns()), strict=True)):
-            if t < time:
+            if t < known:
                 self.edges[s].append((t, 2 * p, o, fact))
                 self.edges[o].append((t, 2 * p + 1, s, fact))
         for edges in self.edges.values():
@@ -71,7 +71,7 @@ class SlowParts:
         model, walk = self.model, self.model.walk
         assert walk is not None
         leak = (PACE * walk.leak).exp().tolist()
-        gate = walk.gates()[self.asked].tolist()
+        gate = walk.gates(torch.tensor([self.asked]))[0].tolist()
         weight = [self.weigh(walk.weighings[0], edge) for edge in self.own_facts]  # type: ignore[arg-type]
         total = sum(weight) + leak[0]
         paths = [(w / total, [edge]) for w, edge in zip(weight, self.own_facts, strict=True)]
@@ -128,7 +128,7 @@ class SlowParts:
         unit = self.model.ticks_per_unit
         windows = [2 * unit, 10 * unit, inf]
         return [
-            [log1p(sum(t >= self.time - window for t, _, _, _ in self.edges[e])) for window in windows]
+            [log1p(sum(t >= self.known - window for t, _, _, _ in self.edges[e])) for window in windows]
             for e in range(self.num_entities)
         ]
 
@@ -151,6 +151,7 @@ class SlowParts:
         others = sorted(
             (e for e in range(self.num_entities) if reached[e] and e not in latest), key=lambda e: -reached[e]
         )
+        hiddens: dict[int, torch.Tensor] = {}
         for entity in [*latest, *others[: model.settings.others]]:
             pair = [e for e in own if e[2] == entity]
             same = [e for e in pair if e[1] == self.asked]
@@ -171,10 +172,28 @@ class SlowParts:
             numbers = [*context, *torch.log1p(message).flatten().tolist(), log(total[entity]), *known[entity], *history]
             numbers += [*factor.relation[self.asked].tolist(), *(log(walk[entity] + 1e-4) for walk in lengths)]
             hidden = torch.relu(factor.first(message.new_tensor(numbers)))
-            out[entity] += float(factor.last(torch.relu(factor.second(hidden))))
+            hiddens[entity] = torch.relu(factor.second(hidden))
+        opinion = {e: float(factor.last(hidden)) for e, hidden in hiddens.items()}
+        for entity, said in opinion.items():
+            out[entity] += said
+        for entity, said in self.beside_rivals(hiddens, {e: log(total[e]) + x for e, x in opinion.items()}):
+            out[entity] += said
         loops = any(e[1] == self.asked and e[2] == s for s, edges in self.edges.items() for e in edges)
         out[self.subject] += 0.0 if loops else -20.0
         return out
+
+    def beside_rivals(self, hiddens: dict[int, torch.Tensor], opinion: dict[int, float]) -> list[tuple[int, float]]:
+        rivals = self.model.factor and self.model.factor.rivals
+        if not rivals or not hiddens:
+            return []
+        whole = sum(exp(x) for x in opinion.values())
+        chance = {e: exp(x) / whole for e, x in opinion.items() if exp(x) / whole > 1e-3}
+        mean = sum((q * hiddens[e] for e, q in chance.items()), torch.zeros_like(hiddens[next(iter(chance))]))
+        said = []
+        for e, q in chance.items():
+            beside = torch.cat([hiddens[e], hiddens[e] * mean, mean.new_tensor([log(q)])])
+            said.append((e, float(rivals.last(torch.relu(rivals.alone(beside) + rivals.together(mean))))))
+        return said
 
     def probabilities(self) -> list[float]:
         """p of every entity."""

@@ -1,6 +1,6 @@
 /** The candidates, likeliest first; where facts were hidden or supposed, beside their old places. */
 import { post, type Explanation, type Reply } from "./api";
-import { Bar, Chance, Entity } from "./parts";
+import { Bar, Chance, Entity, lengths, ordinal, Told } from "./parts";
 import { useFetched } from "./use";
 import type { Go, State } from "./url";
 
@@ -11,37 +11,51 @@ interface Props {
 }
 
 export function Answers({ found, state, go }: Props) {
-  const best = Math.max(...found.answers.map((one) => one.score), 1e-12);
+  const length = lengths(found.answers);
   const changes = new Map(found.changes?.map((one) => [one.entity, one]));
   const chances = useChances(found, state);
+  const { subject, relation, object, time } = found.query;
+  const asked = [subject, relation, object, time].join(" · ");
+  const meaning = found.answers.some((one) => typeof one.probability === "number")
+    ? "How likely each one is, should it happen at all. Several may be right, so this does not add up to 100 %."
+    : chances.size
+      ? `How likely it is to happen on ${time} at all, from rates of past events.`
+      : "Scores, which compare the candidates with each other and are no probabilities.";
   return (
     <section class="answers" aria-labelledby="answers">
       <h1 id="answers">
-        {state.subject === "?" ? "Who" : "Whom or what"} on {found.query.time}
+        {state.subject === "?" ? "Who" : "Whom or what"} on <span class="date">{found.query.time}</span>
       </h1>
+      <p class="paper">{asked}</p>
+      {found.notes.map((note) => (
+        <p key={note} class="note">
+          <Told text={note} />
+        </p>
+      ))}
       {!found.answers.length && <p>Nothing that was read leads to an answer.</p>}
       <ol>
         {found.answers.map((one, place) => {
           const change = changes.get(one.entity);
           const shown = one.entity === found.answer;
           return (
-            <li key={one.entity} class={shown ? "shown" : undefined}>
+            <li key={one.entity} class={shown || one.entity === state.versus ? "shown" : undefined}>
               <button
                 class="answer"
                 aria-pressed={shown}
                 onClick={() => {
                   go({ answer: one.entity, versus: "" });
+                  toReasons();
                 }}
               >
                 <span class="name" dir="auto">
                   {one.entity}
                 </span>
-                <Bar share={one.score / best} />
+                <Bar share={length[place] ?? 0} />
                 <Chance answer={one} chance={chances.get(one.entity)} />
               </button>
               {change && change.original_place !== place + 1 && (
                 <small class="was">
-                  was {change.original_place === null ? "not reached" : `${String(change.original_place)}.`}
+                  was {change.original_place === null ? "not reached" : ordinal(change.original_place)}
                 </small>
               )}
               <span class="more">
@@ -52,6 +66,7 @@ export function Answers({ found, state, go }: Props) {
                     aria-label={`Compare ${one.entity} with ${found.answer}`}
                     onClick={() => {
                       go({ answer: found.answer ?? "", versus: one.entity });
+                      toReasons();
                     }}
                   >
                     compare
@@ -62,16 +77,20 @@ export function Answers({ found, state, go }: Props) {
           );
         })}
       </ol>
-      {found.notes.map((note) => (
-        <p key={note} class="note">
-          {note}
-        </p>
-      ))}
+      {found.answers.length > 0 && <p class="meaning">{meaning}</p>}
       <p class="source">
         {found.source} {found.versions && `· data ${found.versions.dataset} · model ${found.versions.model}`}
       </p>
     </section>
   );
+}
+
+/** Where the reasons stand below the answers, a choice among these leads there. */
+function toReasons(): void {
+  if (!matchMedia("(max-width: 900px)").matches) return;
+  requestAnimationFrame(() => {
+    document.querySelector(".why, .versus")?.scrollIntoView({ block: "start" });
+  });
 }
 
 /** Where the model gives no probabilities and nothing is supposed: those from rates of past events. */

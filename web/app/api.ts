@@ -253,6 +253,10 @@ export class Refusal extends Error {
   }
 }
 
+/** What went wrong, whatever it was. */
+export const toRefusal = (error: unknown): Refusal =>
+  error instanceof Refusal ? error : new Refusal(0, "page", String(error), "");
+
 const TOKEN = "xerte-token";
 
 /** Statuses that say: come back, and how often to do so. */

@@ -1,10 +1,10 @@
 /** The question, and what follows from it. */
 import { useEffect, useState } from "preact/hooks";
-import { post, type Explanation, type Statistics } from "./api";
+import { get, post, type AboutEntity, type Explanation, type Found, type Statistics } from "./api";
 import { Answers } from "./answers";
 import { Combobox } from "./combobox";
 import { Days } from "./days";
-import { Problem } from "./parts";
+import { Link, Problem } from "./parts";
 import { request } from "./request";
 import { shift } from "./time";
 import type { Go, State } from "./url";
@@ -17,6 +17,8 @@ interface Props {
   readonly go: Go;
   readonly about: Statistics;
 }
+
+const EXAMPLES = 4;
 
 /** A change of the question forgets what belonged to the old one. */
 const ANEW = { answer: "", versus: "", without: [], given: [] } as const;
@@ -32,7 +34,7 @@ export function AskPage({ state, go, about }: Props) {
       <p class="status" role="status">
         {found.busy ? "Asking …" : found.value ? `${String(found.value.answers.length)} answers` : ""}
       </p>
-      {!whole && <Hello about={about} go={go} />}
+      {(!whole || found.error) && <Hello about={about} go={go} />}
       {found.value && (
         <div class="result" aria-busy={found.busy}>
           <Answers found={found.value} state={state} go={go} />
@@ -117,26 +119,50 @@ function latest(state: State, about: Statistics): Partial<State> {
   return state.time ? {} : { time: shift(about.last, 1, about.unit) };
 }
 
+/** What those that act most do most, asked about the time after all that is known. */
+function useExamples(about: Statistics) {
+  const time = shift(about.last, 1, about.unit);
+  const found = useFetched("examples", async (signal) => {
+    const { names } = await get<Found>("entities", { limit: String(EXAMPLES) }, signal);
+    const told = names.map(async ({ name }) => get<AboutEntity>("entity", { entity: name }, signal));
+    return (await Promise.all(told)).flatMap(({ entity, does }) =>
+      does[0] ? [{ subject: entity, relation: does[0].name, time }] : [],
+    );
+  });
+  return found.value ?? [];
+}
+
 function Hello({ about, go }: { readonly about: Statistics; readonly go: Go }) {
+  const examples = useExamples(about);
   return (
     <section class="hello">
       <h1>What happens next?</h1>
       <p>
-        Type a name, say what is done and when. {about.model} answers from {about.train.toLocaleString("en")} facts it
-        learned from, and shows which of them led to its answer.
-        {!about.trained && " Nothing is trained on this data yet, so it goes by what happened before."}
+        Type a name, say what is done and when. {about.model} answers from what happened before, and shows which facts
+        led to its answer.
+        {!about.trained && " Nothing is trained on this data yet: it goes by what happened often and lately."}
       </p>
-      {about.name === "world" && (
-        <p>
-          <button
-            onClick={() => {
-              go({ subject: "Loranirona", relation: "condemns", object: "?", time: "2022-10-20" });
-            }}
-          >
-            Whom does Loranirona condemn on 2022-10-20?
-          </button>
-        </p>
+      {examples.length > 0 && (
+        <>
+          <h2>For example</h2>
+          <ul class="examples">
+            {examples.map((one) => (
+              <li key={one.subject}>
+                <Link to={one} go={go}>
+                  {one.subject} · {one.relation} · whom, on {one.time}?
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </>
       )}
+      <p>
+        Or see{" "}
+        <Link to={{ view: "scan" }} go={go}>
+          what may come next
+        </Link>{" "}
+        of everything.
+      </p>
     </section>
   );
 }

@@ -98,7 +98,7 @@ export function Combobox({ label, of, value, choose }: Props) {
               take(one.name);
             }}
           >
-            <span dir="auto">{one.name}</span> <small>{one.facts.toLocaleString("en")}</small>
+            <span dir="auto">{one.name}</span> <small>{one.facts.toLocaleString("en")} facts</small>
           </li>
         ))}
       </ul>

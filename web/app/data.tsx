@@ -1,6 +1,16 @@
 /** Datasets, and a table dropped here: looked at first, kept only when told so. */
 import { useState } from "preact/hooks";
-import { get, hasToken, type Dataset, type Imported, type Preview, Refusal, send, type Statistics } from "./api";
+import {
+  get,
+  hasToken,
+  type Dataset,
+  type Imported,
+  type Preview,
+  Refusal,
+  send,
+  type Statistics,
+  toRefusal,
+} from "./api";
 import { Problem } from "./parts";
 import { useFetched } from "./use";
 
@@ -109,7 +119,7 @@ function Import({ write, kept }: { readonly write: boolean; readonly kept: () =>
     try {
       await work();
     } catch (problem) {
-      setError(problem instanceof Refusal ? problem : new Refusal(0, "page", String(problem), ""));
+      setError(toRefusal(problem));
     }
     setBusy("");
   };
@@ -209,7 +219,7 @@ function Look({ looked, write, keep }: LookProps) {
       }}
     >
       <h3>{file.name}</h3>
-      <p>{preview.summary}</p>
+      <p>{preview.summary.replace(/^[^:]*: /, "")}</p>
       {preview.problems.length > 0 && (
         <ul class="problems" aria-label="Problems">
           {preview.problems.map((one) => (

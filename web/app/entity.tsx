@@ -9,12 +9,14 @@ import {
   type Happening,
   type History,
   type Period,
+  type Refusal,
   type Reply,
   type Statistics,
+  toRefusal,
 } from "./api";
-import { Bar, Entity, Extras, percent, Problem } from "./parts";
+import { Bar, Entity, Extras, Link, percent, Problem } from "./parts";
 import { shift } from "./time";
-import { EMPTY, type Go, type State } from "./url";
+import type { Go, State } from "./url";
 import { useFetched } from "./use";
 
 const PAGE = "50";
@@ -127,22 +129,28 @@ function Activity({
 
 function Timeline({ entity, before, go }: { entity: string; before: Readonly<Record<string, string>>; go: Go }) {
   const [more, setMore] = useState<{ events: readonly Happening[]; next: string | null } | null>(null);
+  const [error, setError] = useState<Refusal | null>(null);
   const first = useFetched("first", (signal) => get<History>("history", { entity, limit: PAGE, ...before }, signal));
   const events = [...(first.value?.events ?? []), ...(more?.events ?? [])];
   const next = more ? more.next : (first.value?.next ?? null);
   const further = async () => {
-    const page = await get<History>("history", { entity, limit: PAGE, next: next ?? "", ...before });
-    setMore({ events: [...(more?.events ?? []), ...page.events], next: page.next });
+    try {
+      const page = await get<History>("history", { entity, limit: PAGE, next: next ?? "", ...before });
+      setMore({ events: [...(more?.events ?? []), ...page.events], next: page.next });
+      setError(null);
+    } catch (problem) {
+      setError(toRefusal(problem));
+    }
   };
+  const other = (name: string) => (name === entity ? <span dir="auto">{name}</span> : <Entity name={name} go={go} />);
   return (
     <section aria-labelledby="timeline">
       <h2 id="timeline">What happened, newest first</h2>
-      <Problem error={first.error} />
+      <Problem error={first.error ?? error} />
       <ol class="timeline">
         {events.map((event, place) => (
           <li key={place}>
-            <time>{event.time}</time> <Entity name={event.subject} go={go} /> <span>{event.relation}</span>{" "}
-            <Entity name={event.object} go={go} />
+            <time>{event.time}</time> {other(event.subject)} <span>{event.relation}</span> {other(event.object)}
             <Extras of={event.extras} />
           </li>
         ))}
@@ -194,19 +202,18 @@ function Likely({ entity, go, about, asOf }: { entity: string; go: Go; about: St
         Likely within 7 {about.unit}s of {time}
       </h2>
       <Problem error={found.error} />
+      {found.busy && <p class="status">Counting how often what happens …</p>}
       <ul class="scan">
         {found.value?.answers.map((one) => (
           <li key={`${one.relation}|${one.object}`}>
             <span class="sentence">
-              <button
-                class="plain"
-                aria-label={`Ask: ${entity} ${one.relation} whom on ${time}?`}
-                onClick={() => {
-                  go({ ...EMPTY, subject: entity, relation: one.relation, time, answer: one.object });
-                }}
+              <Link
+                to={{ subject: entity, relation: one.relation, time, answer: one.object }}
+                go={go}
+                label={`Ask: ${entity} ${one.relation} whom on ${time}?`}
               >
                 {one.relation}
-              </button>{" "}
+              </Link>{" "}
               <Entity name={one.object} go={go} />
             </span>
             <Bar share={one.probability} />
@@ -236,14 +243,9 @@ function Next({ entity, does, go, time }: { entity: string; does: readonly Count
         const relation = relations[place] ?? "";
         return (
           <p key={relation}>
-            <button
-              class="plain"
-              onClick={() => {
-                go({ ...EMPTY, subject: entity, relation, time });
-              }}
-            >
+            <Link to={{ subject: entity, relation, time }} go={go}>
               {relation}
-            </button>{" "}
+            </Link>{" "}
             {one.answers.map((answer) => answer.entity).join(", ") || "nobody"}
           </p>
         );

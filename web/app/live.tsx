@@ -1,9 +1,9 @@
 /** Events as they come in, each with the place that the model had given it, and a question whose forecast follows them. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, post, type Feed, type Forecast, type Happening, Refusal, type Statistics } from "./api";
-import { Bar, Chance, Entity, Extras, Problem } from "./parts";
+import { get, post, type Feed, type Forecast, type Happening, Refusal, type Statistics, toRefusal } from "./api";
+import { Bar, Chance, Entity, Extras, lengths, Link, ordinal, Problem } from "./parts";
 import { shift } from "./time";
-import { EMPTY, type Go, type State } from "./url";
+import type { Go, State } from "./url";
 import { useFetched } from "./use";
 
 const KEPT = 60;
@@ -67,20 +67,20 @@ export function LivePage({ state, go, about }: Props) {
       </p>
       <div class="pair">
         <section aria-labelledby="feed">
-          <h2 id="feed">Newest first</h2>
+          <h2 id="feed" hidden={!events.length}>
+            Newest first
+          </h2>
           <ol class="timeline" aria-live="polite" aria-relevant="additions">
             {events.map((event) => (
               <li key={event.number}>
                 <time>{event.time}</time> <Entity name={event.subject} go={go} />{" "}
-                <button
-                  class="plain"
-                  aria-label={`Follow: ${event.subject} ${event.relation} whom?`}
-                  onClick={() => {
-                    go({ subject: event.subject, relation: event.relation });
-                  }}
+                <Link
+                  to={{ ...state, subject: event.subject, relation: event.relation }}
+                  go={go}
+                  label={`Follow: ${event.subject} ${event.relation} whom?`}
                 >
                   {event.relation}
-                </button>{" "}
+                </Link>{" "}
                 <Entity name={event.object} go={go} /> <Expected event={event} />
                 <Extras of={event.extras} />
               </li>
@@ -132,7 +132,7 @@ function useFeed(since: string) {
           if (since) await pause(PACE_MS, stop.signal);
         } catch (problem) {
           if (gone()) return;
-          setError(problem instanceof Refusal ? problem : new Refusal(0, "page", String(problem), ""));
+          setError(toRefusal(problem));
           if (problem instanceof Refusal && problem.status >= 400 && problem.status < 500) return;
           await pause(3000, stop.signal);
         }
@@ -163,7 +163,7 @@ function Expected({ event }: { event: Happening }) {
   const found = useFetched(JSON.stringify([asked, object]), (signal) => post<Forecast>("forecast", asked, signal));
   const place = found.value?.answers.findIndex((one) => one.entity === object);
   if (place === undefined) return null;
-  return <small class="place">{place < 0 ? "not expected" : `forecast: ${String(place + 1)}.`}</small>;
+  return <small class="place">{place < 0 ? "not expected" : `forecast: ${ordinal(place + 1)}`}</small>;
 }
 
 interface FollowedProps {
@@ -193,7 +193,7 @@ function Followed({ subject, relation, time, turn, go, about }: FollowedProps) {
     if (before.current?.of !== of) before.current = { of, at, places, shown: places };
     else if (before.current.at !== at) before.current = { of, at, places, shown: before.current.places };
   }
-  const best = Math.max(...(found.value?.answers.map((one) => one.score) ?? []), 1e-12);
+  const length = lengths(found.value?.answers ?? []);
   return (
     <section aria-labelledby="followed" class="answers" aria-busy={found.busy}>
       <h2 id="followed">
@@ -218,7 +218,7 @@ function Followed({ subject, relation, time, turn, go, about }: FollowedProps) {
                 <span class="name">
                   <Entity name={one.entity} go={go} /> <small>{move}</small>
                 </span>
-                <Bar share={one.score / best} />
+                <Bar share={length[place] ?? 0} />
                 <Chance answer={one} />
               </span>
             </li>
@@ -226,14 +226,9 @@ function Followed({ subject, relation, time, turn, go, about }: FollowedProps) {
         })}
       </ol>
       <p>
-        <button
-          class="plain"
-          onClick={() => {
-            go({ ...EMPTY, subject, relation, time: when });
-          }}
-        >
+        <Link to={{ subject, relation, time: when }} go={go}>
           Why?
-        </button>
+        </Link>
       </p>
     </section>
   );

@@ -9,24 +9,9 @@ import { DataPage } from "./data";
 import { LivePage } from "./live";
 import { ScanPage } from "./scan";
 import { ModelPage } from "./model";
-import { Problem } from "./parts";
-import { EMPTY, toUrl, useAddress, type Go, type State } from "./url";
+import { Link, Problem } from "./parts";
+import { useAddress } from "./url";
 import { useFetched } from "./use";
-
-function Link({ to, go, here, children }: { to: Partial<State>; go: Go; here: boolean; children: string }) {
-  return (
-    <a
-      href={toUrl({ ...EMPTY, ...to })}
-      aria-current={here ? "page" : undefined}
-      onClick={(event) => {
-        event.preventDefault();
-        go({ ...EMPTY, ...to });
-      }}
-    >
-      {children}
-    </a>
-  );
-}
 
 function Token() {
   return (

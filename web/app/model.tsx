@@ -8,8 +8,11 @@ import {
   type EvaluationState,
   type Metrics,
   type Model,
+  type Refusal,
   type Statistics,
+  toRefusal,
 } from "./api";
+import { Markdown } from "./markdown";
 import { Problem } from "./parts";
 import { ReliabilityChart } from "./reliability";
 import { EMPTY, toUrl, type Go, type State } from "./url";
@@ -32,7 +35,9 @@ export function ModelPage({ state, go, about }: { state: State; go: Go; about: S
             <thead>
               <tr>
                 <th scope="col">name</th>
-                <th scope="col">kind</th>
+                <th scope="col" class="wide">
+                  kind
+                </th>
                 <th scope="col">trained</th>
                 <th scope="col" class="number">
                   MRR valid
@@ -40,7 +45,9 @@ export function ModelPage({ state, go, about }: { state: State; go: Go; about: S
                 <th scope="col" class="number">
                   MRR test
                 </th>
-                <th scope="col">version</th>
+                <th scope="col" class="wide">
+                  version
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -59,11 +66,13 @@ export function ModelPage({ state, go, about }: { state: State; go: Go; about: S
                     </a>
                     {one.name === about.model && " (answers here)"}
                   </th>
-                  <td>{one.preset && one.preset !== one.model ? `${one.model}, ${one.preset}` : one.model}</td>
-                  <td>{one.trained?.slice(0, 10) ?? "needs none"}</td>
+                  <td class="wide">
+                    {one.preset && one.preset !== one.model ? `${one.model}, ${one.preset}` : one.model}
+                  </td>
+                  <td class="date">{one.trained?.slice(0, 10) ?? "needs none"}</td>
                   <td class="number">{score(one.valid_mrr)}</td>
                   <td class="number">{score(one.test_mrr)}</td>
-                  <td>
+                  <td class="wide">
                     <code>{one.version ?? "–"}</code>
                   </td>
                 </tr>
@@ -89,6 +98,7 @@ function Scores({ model }: { readonly model: string }) {
     get<EvaluationState>("evaluation", { model }, signal),
   );
   const [begun, setBegun] = useState(false);
+  const [refused, setRefused] = useState<Refusal | null>(null);
   const state = first.value?.state;
   useEffect(() => {
     if (state !== "running" && !(begun && state === "none")) return;
@@ -100,14 +110,19 @@ function Scores({ model }: { readonly model: string }) {
     };
   }, [state, turn, begun]);
   const start = async () => {
-    setBegun(true);
-    await post(`evaluation?${new URLSearchParams({ model }).toString()}`, {});
-    setTurn(turn + 1);
+    setRefused(null);
+    try {
+      await post(`evaluation?${new URLSearchParams({ model }).toString()}`, {});
+      setBegun(true);
+      setTurn(turn + 1);
+    } catch (error) {
+      setRefused(toRefusal(error));
+    }
   };
   return (
     <section aria-labelledby="scores">
       <h2 id="scores">{model} on the test facts</h2>
-      <Problem error={first.error} />
+      <Problem error={first.error ?? refused} />
       <p class="status" role="status">
         {state === "running" ? "Asking two questions for every test fact; this may take minutes …" : ""}
         {state === "failed" ? `It could not be evaluated: ${first.value?.problem ?? ""}` : ""}
@@ -172,7 +187,7 @@ function CardOf({ model }: { readonly model: string }) {
   return (
     <section aria-labelledby="card">
       <h2 id="card">Card</h2>
-      <pre class="card">{found.value.text}</pre>
+      <Markdown text={found.value.text} />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 /** Small things that several pages show. */
+import type { ComponentChildren } from "preact";
 import type { Answer, Refusal } from "./api";
-import { EMPTY, toUrl, type Go } from "./url";
+import { EMPTY, toUrl, type Go, type State } from "./url";
 
 export function Problem({ error }: { readonly error: Refusal | null }) {
   if (!error) return null;
@@ -12,27 +13,79 @@ export function Problem({ error }: { readonly error: Refusal | null }) {
   );
 }
 
-/** A name that leads to its own page. */
-export function Entity({ name, go, label }: { readonly name: string; readonly go: Go; readonly label?: string }) {
-  const to = { ...EMPTY, view: "entity", entity: name } as const;
+interface LinkProps {
+  readonly to: Partial<State>;
+  readonly go: Go;
+  readonly label?: string | undefined;
+  readonly here?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A link to a state of the page, which also opens in a tab of its own. */
+export function Link({ to, go, label, here, children }: LinkProps) {
+  const state = { ...EMPTY, ...to };
   return (
     <a
       dir="auto"
-      aria-label={label && `${name}: ${label}`}
-      href={toUrl(to)}
+      aria-label={label}
+      aria-current={here ? "page" : undefined}
+      href={toUrl(state)}
       onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
-        event.stopPropagation();
-        go(to);
+        go(state);
       }}
     >
-      {label ?? name}
+      {children}
     </a>
   );
 }
 
+/** A name that leads to its own page. */
+export function Entity({ name, go, label }: { readonly name: string; readonly go: Go; readonly label?: string }) {
+  return (
+    <Link to={{ view: "entity", entity: name }} go={go} label={label && `${name}: ${label}`}>
+      {label ?? name}
+    </Link>
+  );
+}
+
+/** A sentence whose dates stay whole at the end of a line. */
+export function Told({ text }: { readonly text: string | undefined }) {
+  const parts = (text ?? "").split(/(\d{4}-\d\d-\d\d)/);
+  return (
+    <>
+      {parts.map((part, place) =>
+        place % 2 ? (
+          <span key={place} class="date">
+            {part}
+          </span>
+        ) : (
+          part
+        ),
+      )}
+    </>
+  );
+}
+
 export const percent = (share: number): string =>
-  share >= 0.995 ? "100 %" : share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : `${(100 * share).toFixed(1)} %`;
+  share > 0 && share < 0.0005
+    ? "<0.1 %"
+    : share >= 0.995
+      ? "100 %"
+      : share >= 0.0995
+        ? `${(100 * share).toFixed(0)} %`
+        : `${(100 * share).toFixed(1)} %`;
+
+const ENDINGS = new Map([
+  ["one", "st"],
+  ["two", "nd"],
+  ["few", "rd"],
+]);
+const RULES = new Intl.PluralRules("en", { type: "ordinal" });
+
+/** 1st, 2nd, 3rd … */
+export const ordinal = (place: number): string => `${String(place)}${ENDINGS.get(RULES.select(place)) ?? "th"}`;
 
 export function Bar({ share }: { readonly share: number }) {
   return (
@@ -44,9 +97,10 @@ export function Bar({ share }: { readonly share: number }) {
 
 /** What a fact's source said beside it; only web addresses become links. */
 export function Extras({ of }: { readonly of: Readonly<Record<string, string>> | undefined }) {
+  const told = Object.entries(of ?? {}).filter(([, value]) => value);
   return (
     <>
-      {Object.entries(of ?? {}).map(([name, value]) => (
+      {told.map(([name, value]) => (
         <small key={name} class="extra" dir="auto">
           {name}:{" "}
           {/^https?:\/\//i.test(value) ? (
@@ -60,6 +114,14 @@ export function Extras({ of }: { readonly of: Readonly<Record<string, string>> |
       ))}
     </>
   );
+}
+
+/** How long the bars of answers are, the longest 1: as likely as they are or, where the model says no such thing, scores. */
+export function lengths(answers: readonly Answer[]): readonly number[] {
+  const likely = answers.every((one) => typeof one.probability === "number");
+  const told = answers.map((one) => (likely ? (one.probability ?? 0) : one.score));
+  const best = Math.max(...told, 1e-12);
+  return told.map((one) => one / best);
 }
 
 /** How likely a candidate is: its probability where there is one, else its score, which compares candidates only. */

@@ -1,7 +1,7 @@
 /** The morning scan: what is likely to come next, and what is far above its usual rate. */
 import { get, type Scan, type Scanned, type Statistics } from "./api";
-import { Bar, Entity, percent, Problem } from "./parts";
-import { EMPTY, type Go, type State } from "./url";
+import { Bar, Entity, Link, percent, Problem } from "./parts";
+import type { Go, State } from "./url";
 import { useFetched } from "./use";
 
 const SPANS = ["1", "7", "30"] as const;
@@ -101,15 +101,13 @@ function Events({ id, title, events, time, go, told }: EventsProps) {
           <li key={`${one.subject}|${one.relation}|${one.object}`}>
             <span class="sentence">
               <Entity name={one.subject} go={go} />{" "}
-              <button
-                class="plain"
-                aria-label={`Ask: ${one.subject} ${one.relation} whom on ${time}?`}
-                onClick={() => {
-                  go({ ...EMPTY, subject: one.subject, relation: one.relation, time, answer: one.object });
-                }}
+              <Link
+                to={{ subject: one.subject, relation: one.relation, time, answer: one.object }}
+                go={go}
+                label={`Ask: ${one.subject} ${one.relation} whom on ${time}?`}
               >
                 {one.relation}
-              </button>{" "}
+              </Link>{" "}
               <Entity name={one.object} go={go} />
             </span>
             <Bar share={one.probability} />

@@ -1,6 +1,6 @@
 /** Hooks that fetch. */
 import { useEffect, useState } from "preact/hooks";
-import { Refusal } from "./api";
+import { toRefusal, type Refusal } from "./api";
 
 export interface Fetched<T> {
   readonly value: T | null;
@@ -32,8 +32,7 @@ export function useFetched<T>(key: string, ask: (signal: AbortSignal) => Promise
       },
       (error: unknown) => {
         if (stop.signal.aborted) return;
-        const told = error instanceof Refusal ? error : new Refusal(0, "page", String(error), "");
-        setFound({ key, value: null, error: told });
+        setFound({ key, value: null, error: toRefusal(error) });
       },
     );
     return () => {

@@ -1,6 +1,6 @@
 /** Two candidates side by side: what spoke for each. */
 import { post, type Explanation } from "./api";
-import { Problem } from "./parts";
+import { Problem, Told } from "./parts";
 import { request } from "./request";
 import type { Go, State } from "./url";
 import { useFetched } from "./use";
@@ -37,9 +37,11 @@ export function Versus({ found, state, go }: Props) {
             one && (
               <div key={one.answer}>
                 <h3 dir="auto">
-                  {one.answer} <small>{one.score === null ? "not reached" : one.score.toFixed(3)}</small>
+                  {one.answer} {one.score === null && <small>not reached</small>}
                 </h3>
-                <p class="verdict">{one.verdict ?? one.paths[0]?.sentence}</p>
+                <p class="verdict">
+                  <Told text={one.verdict ?? one.paths[0]?.sentence} />
+                </p>
                 <Facts facts={one.evidence} state={state} go={go} />
               </div>
             ),

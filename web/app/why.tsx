@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Evidence, Explanation, Fact } from "./api";
 import { Combobox } from "./combobox";
-import { Bar, Entity, Extras, percent } from "./parts";
+import { Bar, Entity, Extras, percent, Told } from "./parts";
 import { Picture } from "./picture";
 import { shift } from "./time";
 import { same, type Go, type State } from "./url";
@@ -14,6 +14,7 @@ interface Props {
 }
 
 const FEW = 8;
+const LITTLE = 0.0005;
 
 export function Why({ found, state, go }: Props) {
   if (found.answer === null) return null;
@@ -22,7 +23,9 @@ export function Why({ found, state, go }: Props) {
       <h2 id="why">
         Why <Entity name={found.answer} go={go} />?
       </h2>
-      <p class="verdict">{found.verdict ?? found.paths[0]?.sentence}</p>
+      <p class="verdict">
+        <Told text={found.verdict ?? found.paths[0]?.sentence} />
+      </p>
       <Supposed state={state} go={go} />
       <Picture state={state} />
       <h3>Facts that carried it</h3>
@@ -34,7 +37,8 @@ export function Why({ found, state, go }: Props) {
 
 export function Facts({ facts, state, go }: { facts: readonly Evidence[]; state: State; go: Go }) {
   const [all, setAll] = useState(false);
-  const shown = all ? facts : facts.slice(0, FEW);
+  const few = facts.slice(0, FEW).filter((fact, place) => !place || fact.share >= LITTLE);
+  const shown = all ? facts : few;
   if (!facts.length) return <p>No fact is known to speak for it.</p>;
   return (
     <>
@@ -46,7 +50,7 @@ export function Facts({ facts, state, go }: { facts: readonly Evidence[]; state:
               <span class="share">{percent(fact.share)}</span>
               <Bar share={fact.share} />
               <span class="sentence" dir="auto">
-                {fact.sentence}
+                <Told text={fact.sentence} />
                 {supposed && <em> (supposed)</em>} <Extras of={fact.source} />
               </span>
               <button

@@ -39,7 +39,14 @@ export function bundled(
 ): Drawn {
   const nodes = nodesOf(story, links);
   const weight = (link: Link): number => shareOf(candidate, link) + 1e-6 * peak(link);
-  const classOf = alike(nodes, links, weight, by);
+  const last = by === "relation" ? lastOf(story, links) : new Map<number, number>();
+  const atLast = (link: Link): Link => {
+    const end = last.get(link.id);
+    return end === undefined
+      ? link
+      : { ...link, target: end, heads: link.heads.map((id) => (id === link.target ? end : id)) };
+  };
+  const classOf = alike(story, links, nodes, weight, by, last);
   const key = (id: number): string => classOf.get(id) ?? String(id);
   const groups = new Map<string, Node[]>();
   for (const node of nodes) groups.set(key(node.id), [...(groups.get(key(node.id)) ?? []), node]);
@@ -51,7 +58,7 @@ export function bundled(
   const others = (group: string): string => {
     let up = parent.get(group);
     for (let hops = 0; up !== undefined && !kept.has(up) && hops < 20; hops++) up = parent.get(up);
-    return `others of ${up ?? key(0)}`;
+    return `others of ${up ?? (story.loose.has(groups.get(group)?.[0]?.id ?? 0) ? "nobody" : key(0))}`;
   };
   for (const [group, mine] of groups) {
     const place = kept.has(group) ? group : others(group);
@@ -62,19 +69,56 @@ export function bundled(
   const drawn = [...merged.entries()].flatMap(([place, mine]) => {
     const [first] = mine;
     if (!first) return [];
-    const one = asOne(first, mine, place.startsWith("others of "));
+    const one = asOne(first, mine, place.startsWith("others of ") || story.loose.has(first.id));
     for (const node of mine) standsIn.set(node.id, one.id);
     return one;
   });
-  return { nodes: drawn.toSorted((a, b) => a.id - b.id), links: joined(links, standsIn, weight, by), standsIn };
+  return {
+    nodes: drawn.toSorted((a, b) => a.id - b.id),
+    links: joined(links.map(atLast), standsIn, weight, by),
+    standsIn,
+  };
 }
 
-/** Nodes of one entity that the same facts lead to from the same place, by their heaviest link; later nodes first. */
+/** With more steps a walk could run over the same line twice, and its share would be counted twice. */
+const TO_AND_FRO = 3;
+
+/**
+ * Where what the question's entity did again and again is drawn as one line: at the last time. By links.
+ *
+ * A day on which much happened is of no use to bundle by: only where a walk goes on does it matter which day it was.
+ */
+function lastOf(story: Story, links: readonly Link[]): Map<number, number> {
+  const last = new Map<number, number>();
+  if (story.grown) return last;
+  const left = new Set(links.map(({ source }) => source));
+  const mutual = mirrored(story, links);
+  const repeated = new Map<string, Link[]>();
+  for (const link of links) {
+    if (link.source !== 0 || left.has(link.target)) continue;
+    const head = mutual.has(between(story, link)) ? "" : String(link.heads.includes(link.target));
+    const key = [story.nodes[link.target]?.entity, link.relation, head].join("\n");
+    repeated.set(key, [...(repeated.get(key) ?? []), link]);
+  }
+  for (const group of repeated.values()) {
+    const when = moments(group.map(({ target }) => story.nodes[target]?.time ?? ""));
+    const latest = group[when.indexOf(Math.max(...when))];
+    for (const link of group) last.set(link.id, latest?.target ?? link.target);
+  }
+  return last;
+}
+
+/**
+ * Nodes of one entity that the same facts lead to from the same place, by their heaviest link; later nodes first.
+ * A walk that comes back by the same relation (she is married to him, who is married to her) ends where it was before.
+ */
 function alike(
-  nodes: readonly Node[],
+  story: Story,
   links: readonly Link[],
+  nodes: readonly Node[],
   weight: (link: Link) => number,
   by: Bundling["by"],
+  last: ReadonlyMap<number, number>,
 ): Map<number, string> {
   const incoming = new Map<number, Link>();
   for (const link of links) {
@@ -84,14 +128,51 @@ function alike(
   const when = moments(nodes.map((node) => node.time));
   const order = nodes.map((node, place) => ({ node, at: when[place] ?? 0 })).toSorted((a, b) => b.at - a.at);
   const classOf = new Map<number, string>([[0, "0"]]);
+  const mutual = mirrored(story, links);
+  const told = ({ relation, heads }: Link, id: number): string => `${relation}${heads.includes(id) ? ">" : "<"}`;
+  for (const link of links)
+    if (story.loose.has(link.source))
+      classOf.set(link.source, ["others", told(link, link.target), story.nodes[link.target]?.entity].join("\n"));
+  for (const end of new Set(last.values())) classOf.set(end, `last\n${String(end)}`);
   for (const { node } of order) {
     const link = incoming.get(node.id);
-    if (node.id === 0) continue;
+    if (node.id === 0 || classOf.has(node.id)) continue;
+    const end = link && last.get(link.id);
+    if (end !== undefined) {
+      classOf.set(node.id, `last\n${String(end)}`);
+      continue;
+    }
+    const led = link && incoming.get(link.source);
+    const before = led?.relation === link?.relation ? story.nodes[led?.source ?? 0] : undefined;
+    if (before?.id && before.entity === node.entity && story.steps <= TO_AND_FRO) {
+      classOf.set(node.id, classOf.get(before.id) ?? String(before.id));
+      continue;
+    }
     const from = link ? (classOf.get(link.source) ?? String(link.source)) : "";
-    const way = link && by === "relation" ? `${link.relation}${link.heads.includes(node.id) ? ">" : "<"}` : "";
+    const head = link && !mutual.has(between(story, link)) ? (link.heads.includes(node.id) ? ">" : "<") : "";
+    const way = link && by === "relation" ? `${link.relation}${head}` : "";
     classOf.set(node.id, [from, node.entity, way].join("\n"));
   }
   return classOf;
+}
+
+/** A relation and the two entities that have it, whoever acted. */
+function between(story: Story, { source, target, relation }: Link): string {
+  return [...[source, target].map((id) => story.nodes[id]?.entity ?? "").sort(), relation].join("\n");
+}
+
+/** Whose facts mirror each other: both have the relation to the other at the same time. */
+function mirrored(story: Story, links: readonly Link[]): ReadonlySet<string> {
+  const heads = new Map<string, number>();
+  const found = new Set<string>();
+  for (const link of links) {
+    const [head, ...more] = link.heads.map((id) => (id === link.target ? 1 : 0));
+    if (head === undefined || more.length) continue;
+    const key = [link.source, link.target, link.relation].join("\n");
+    if ((heads.get(key) ?? head) !== head) found.add(between(story, link));
+    heads.set(key, head);
+  }
+  return found;
 }
 
 /** Groups by what came through them; the answer's own first, so that it is always named. */
@@ -127,26 +208,38 @@ function joined(
   weight: (link: Link) => number,
   by: Bundling["by"],
 ): Link[] {
+  const end = (id: number): number => standsIn.get(id) ?? 0;
   const groups = new Map<string, Link[]>();
+  const into = new Map<number, Set<number>>();
   for (const link of links) {
-    const [source, target] = [standsIn.get(link.source) ?? 0, standsIn.get(link.target) ?? 0];
+    const [source, target] = [end(link.source), end(link.target)];
+    if (source !== target) into.set(target, (into.get(target) ?? new Set()).add(source));
+  }
+  // Whoever came to a node from one other alone and goes back there runs over one line, to and fro.
+  const returns = (source: number, target: number): boolean =>
+    into.get(source)?.size === 1 && into.get(source)?.has(target) === true;
+  for (const link of links) {
+    const [source, target] = [end(link.source), end(link.target)];
     if (source === target && link.source !== link.target) continue; // within what is drawn as one
     const way = by === "entity" ? "" : link.relation;
-    const key = [source, target, way].join("\n");
+    const ends = returns(source, target) ? [target, source] : [source, target];
+    const key = [...ends, way].join("\n");
     groups.set(key, [...(groups.get(key) ?? []), link]);
   }
-  const end = (id: number): number => standsIn.get(id) ?? 0;
-  return [...groups.values()].flatMap((group) => {
+  return [...groups.entries()].flatMap(([key, group]) => {
+    const [source = 0, target = 0] = key.split("\n").map(Number);
     const [best] = group.toSorted((a, b) => weight(b) - weight(a));
     if (!best) return [];
+    const back = group.filter((link) => end(link.source) !== source).map((link) => link.id);
     return {
       ...best,
-      source: end(best.source),
-      target: end(best.target),
+      source,
+      target,
       // Heads go with the relation that is written: what else the line stands for may go the other way.
       heads: [...new Set(same(group, best).flatMap((link) => link.heads.map(end)))],
       looks: group.flatMap((link) => link.looks),
       members: group.map((link) => link.id),
+      ...(back.length ? { back } : {}),
     };
   });
 }
@@ -156,8 +249,17 @@ const same = (group: readonly Link[], one: Link): Link[] => group.filter(({ rela
 /** A drawn link's label: its relation, how often, and how many other relations it stands for. */
 export function toldLink(story: Story, link: Link): string {
   const mine = link.members.flatMap((id) => story.links[id] ?? []);
-  const facts = new Set(same(mine, link).map((one) => `${one.time} ${String(one.target)}`)).size; // a mirrored fact is no second one
+  const told = same(mine, link);
+  const facts = new Set(told.map((one) => `${one.time} ${between(story, one)}`)).size; // a mirrored fact is no second one
   const others = new Set(mine.map((one) => one.relation)).size - 1;
   const kinds = others > 0 ? ` + ${String(others)} more` : "";
-  return `${story.name(link.relation)}${facts > 1 ? ` ×${String(facts)}` : ""}${kinds}`;
+  return `${story.name(link.relation)}${facts > 1 ? ` ×${String(facts)}${years(told)}` : ""}${kinds}`;
+}
+
+/** From when to when, where that is short enough to be written at a line. */
+function years(links: readonly Link[]): string {
+  const when = links.map(({ time }) => time);
+  if (!when.every((time) => /^\d{4}$/.test(time))) return "";
+  const [first = "", last = ""] = [when.toSorted()[0], when.toSorted().at(-1)];
+  return first === last ? "" : `, ${first}–${last}`;
 }

@@ -61,6 +61,8 @@ export interface Answer {
   readonly entity: string;
   readonly score: number;
   readonly reached: boolean;
+  /** That it is among the true answers, where the model is calibrated. */
+  readonly probability?: number | null;
 }
 
 interface PackedCandidate {
@@ -135,6 +137,8 @@ export interface Link {
   readonly looks: readonly Look[];
   /** The links that it stands for, itself among them, where several are drawn as one. */
   readonly members: readonly number[];
+  /** Of its members those by which walks came back that had gone there by the others: their share is in those'. */
+  readonly back?: readonly number[];
   /** Which fact: a fact can be walked from several nodes. */
   readonly fact: number;
   /** The part of the model's sum that counts it most, where there are several. */
@@ -146,6 +150,7 @@ export interface Candidate {
   readonly entity: string;
   readonly rank: number | null;
   readonly score: number | null;
+  readonly probability: number | null;
   readonly share: ReadonlyMap<number, number>;
   readonly paths: readonly Path[];
   /** Heaviest first. Documents of 0.1 have single facts instead, whose shares may sum to more than 1. */
@@ -177,6 +182,8 @@ export interface Story {
   readonly source: (link: Link) => readonly [string, string][];
   readonly nodes: readonly Node[];
   readonly links: readonly Link[];
+  /** Nodes that no link leads to: what they did makes an answer usual, and begins nowhere near the question. */
+  readonly loose: ReadonlySet<number>;
   readonly candidates: readonly Candidate[];
 }
 
@@ -253,6 +260,7 @@ export function unpack(packed: Packed): Story {
       entity: candidate.entity,
       rank: candidate.rank !== undefined ? candidate.rank : place < 0 ? null : place + 1,
       score: candidate.score !== undefined ? candidate.score : (ranked[place]?.score ?? null),
+      probability: ranked[place]?.probability ?? null,
       share,
       paths: candidate.paths,
       reasons,
@@ -262,9 +270,11 @@ export function unpack(packed: Packed): Story {
     };
   });
   const { query, model, notes = [], verdict, dataset, answer, steps, unseen } = packed;
+  const led = new Set([0, ...links.map(({ target }) => target)]);
   const cut = new Set(links.filter((link) => !link.looks.some(({ kept }) => kept)).map(({ fact }) => fact));
   return {
     ...{ query, model, notes, verdict, dataset, answer, steps, unseen, nodes, links, candidates },
+    loose: new Set(links.flatMap(({ source }) => (led.has(source) ? [] : [source]))),
     knownBefore: packed.known_before ?? query.time,
     pruned: packed.pruned ?? unseen + cut.size,
     grown: !links.length || links.some(({ part }) => part === undefined || part === "graph"),

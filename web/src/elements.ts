@@ -20,6 +20,13 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** Text whose dates stay in one line. */
+export const prose = (text: string): (Node | string)[] =>
+  text
+    .split(/(\d{4}-\d\d(?:-\d\d)?)/)
+    .map((part, place) => (place % 2 ? element("span", { class: "date" }, [part]) : part))
+    .filter((part) => part !== "");
+
 export const percent = (share: number): string => {
   const value = 100 * share;
   return `${value > 0 && value < 0.1 ? "<0.1" : value.toFixed(1)} %`;

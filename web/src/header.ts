@@ -1,6 +1,6 @@
 /** Above the picture: the verdict in one sentence, then what was asked, of which model, and what it may have read. */
 import type { Story } from "./document";
-import { element } from "./elements";
+import { element, prose } from "./elements";
 
 export interface Header {
   readonly root: HTMLElement;
@@ -20,9 +20,9 @@ export function makeHeader(): Header {
         ...(place > 0 ? [" – "] : []),
         part === "?" ? element("b", {}, ["?"]) : story.name(part),
       ]);
-      title.replaceChildren(...(story.verdict ? [story.verdict] : asked));
-      question.replaceChildren(...(story.verdict ? asked : []), ...(story.verdict ? [`, ${time}`] : [time]));
-      byline.textContent = about(story).join(" · ");
+      title.replaceChildren(...(story.verdict ? prose(story.verdict) : asked));
+      question.replaceChildren(...(story.verdict ? asked : []), ...prose(story.verdict ? `, ${time}` : time));
+      byline.replaceChildren(...prose(about(story).join(" · ")));
       notes.replaceChildren(...story.notes.map((note) => element("p", {}, [note])));
     },
   };
@@ -33,8 +33,9 @@ function about(story: Story): string[] {
   if (story.dataset) lines.push(`dataset ${story.dataset}`);
   lines.push(`known: what happened before ${story.knownBefore}`);
   if (story.pruned > 0) {
-    const rest = story.unseen > 0 ? `, of which the ${String(story.unseen)} faintest looks are not in this page` : "";
-    lines.push(`${String(story.pruned)} more facts were looked at and pruned${rest}`);
+    const rest = story.unseen > 0 ? "; the faintest are not in this page" : "";
+    const facts = story.pruned === 1 ? "fact was" : "facts were";
+    lines.push(`${String(story.pruned)} more ${facts} looked at and pruned${rest}`);
   }
   return lines;
 }

@@ -2,7 +2,7 @@
 import { AXIS } from "./axis";
 import type { Link } from "./document";
 import { pointAt, type Curve } from "./curve";
-import type { Box, Layout, Place } from "./layout";
+import { PHONE_LETTERS, type Box, type Layout, type Place } from "./layout";
 import { wrapped, type Measure } from "./text";
 
 export interface Label {
@@ -81,6 +81,9 @@ export interface Asked {
   readonly known: readonly string[];
   readonly rest: readonly string[];
 }
+
+/** Of a relation on a phone: where its label would lie on more lines than about five, a tap tells it. */
+const CROSSED = 7;
 
 /** How many relations are written on their lines, by how many nodes there are. */
 const written = (nodes: number): number => (nodes <= 60 ? 60 : 24);
@@ -196,6 +199,7 @@ export function placed(
       of: column.time,
     });
 
+  const roomy = scale.letters > PHONE_LETTERS;
   const wide = Math.max(14, Math.floor(scale.column / scale.small / 0.52));
   for (const link of links.slice(0, written(layout.places.size))) {
     const way = ways.get(link.id);
@@ -228,7 +232,7 @@ export function placed(
         if (cost < least) [best, least] = [label, cost];
       }
     }
-    if (best) put(best);
+    if (best && (roomy || least < CROSSED)) put(best);
   }
   const dated = [...layout.places.values()].filter(({ node }) => node.id > 0 && layout.places.size <= 60);
   for (const { node, x, y, radius } of dated.toSorted((a, b) => b.radius - a.radius)) {

@@ -68,14 +68,25 @@ export interface Layout {
 const ROOMY: Scale = { row: 118, column: 128, radius: 27, least: 6, name: 15, small: 12, letters: 34, narrow: 96 };
 const USUAL: Scale = { row: 60, column: 84, radius: 20, least: 4.5, name: 13, small: 11, letters: 32, narrow: 56 };
 const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26, narrow: 19 };
-/** On a phone. */
-const TIGHT: Scale = { row: 54, column: 64, radius: 16, least: 4.5, name: 11, small: 9.5, letters: 17, narrow: 44 };
+/** Names on a phone have no more letters. */
+export const PHONE_LETTERS = 17;
+const TIGHT: Scale = {
+  row: 54,
+  column: 64,
+  radius: 16,
+  least: 4.5,
+  name: 11,
+  small: 9.5,
+  letters: PHONE_LETTERS,
+  narrow: 44,
+};
 const TINY: Scale = { row: 46, column: 50, radius: 13, least: 4, name: 10, small: 9, letters: 12, narrow: 28 };
 /** Below so many pixels a room is a phone's. */
 export const PHONE = 560;
 
-/** The largest distance of rows, however few there are. */
+/** The largest distance of rows, however few there are; or this part of what the columns take, if that is more. */
 const ROOMIEST = 220;
+const STEEPEST = 0.6;
 /** How much wider than usual columns may be, however few there are. */
 const ROOMIER = 1.5;
 /** What labels above the first row, the axis and margins take. */
@@ -170,7 +181,7 @@ export function layOut(
   const rows = [...new Set(rowOf.values())].toSorted((a, b) => a - b);
   const high = Math.max(1, (scale.column * steps + beside) / room.width) * room.height;
   const apart = (high - 2 * scale.radius - ABOVE_AND_BELOW - 4 * scale.small) / Math.max(1, rows.length - 1);
-  scale = { ...scale, row: Math.max(usual.row, Math.min(ROOMIEST, apart)) };
+  scale = { ...scale, row: Math.max(usual.row, Math.min(Math.max(ROOMIEST, STEEPEST * scale.column * steps), apart)) };
   const yOf = new Map(rows.map((row, place) => [row, place * scale.row]));
   const places = new Map<number, Place>();
   const lanes = order.map(([entity, group]) => {

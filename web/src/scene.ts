@@ -58,7 +58,7 @@ function laidOut(
   const wide = room.width < PHONE ? 10 : 22;
   const asked = {
     known: wrapped(known, wide, 3),
-    rest: [...wrapped(query.subject === "?" ? `? ${relation}` : `${relation} ?`, wide + 2, 3), query.time],
+    rest: [...wrapped(query.subject === "?" ? `?\u00a0${relation}` : `${relation}\u00a0?`, wide + 2, 3), query.time],
   };
   const bold = asked.known.map((line) => measure(line, scale.name, true));
   const beside = Math.max(...bold, ...asked.rest.map((line) => measure(line, scale.name)));

@@ -2,7 +2,7 @@
 import { toldLink } from "./bundle";
 import type { Candidate, Link, Node, Story } from "./document";
 import type { Scene } from "./draw";
-import { element, percent } from "./elements";
+import { element, percent, prose } from "./elements";
 import { PARTS } from "./legend";
 import { shareOf, wasKept } from "./view";
 
@@ -58,7 +58,7 @@ export function makeSide(act: Actions): Side {
     tell(lines, pinned): void {
       const told = lines.length ? lines : [HINT];
       const quiet = (row: number): Record<string, string> => (row > 0 || !lines.length ? { class: "quiet" } : {});
-      detail.replaceChildren(...told.map((line, row) => element("p", quiet(row), [line])));
+      detail.replaceChildren(...told.map((line, row) => element("p", quiet(row), prose(line))));
       for (const one of root.querySelectorAll<HTMLElement>(".reason"))
         one.setAttribute("aria-pressed", String(same(pinned, { kind: "reason", id: Number(one.dataset.reason) })));
     },
@@ -67,8 +67,15 @@ export function makeSide(act: Actions): Side {
 
 const toldScore = ({ score }: Candidate): string => (score === null ? "not reached" : score.toPrecision(3));
 
+/** As the verdict tells it. */
+const likely = (probability: number): string => {
+  if (probability > 0 && probability < 0.01) return "<1 %";
+  return probability > 0.99 && probability < 1 ? ">99 %" : `${(100 * probability).toFixed(0)} %`;
+};
+
 function candidates(story: Story, chosen: number, group: string, choose: (candidate: number) => void): HTMLElement {
   const best = Math.max(1e-9, ...story.candidates.map(({ score }) => score ?? 0));
+  const sure = story.candidates.some(({ probability }) => probability !== null);
   const rows = story.candidates.map((candidate, place) => {
     const radio = element("input", { type: "radio", name: group, value: String(place) }, [], {
       change: () => {
@@ -76,17 +83,21 @@ function candidates(story: Story, chosen: number, group: string, choose: (candid
       },
     });
     radio.checked = place === chosen;
-    const bar = element("i", { style: `width:${((100 * (candidate.score ?? 0)) / best).toFixed(1)}%` });
+    const part = sure ? (candidate.probability ?? 0) : (candidate.score ?? 0) / best;
+    const bar = element("i", { style: `width:${(100 * part).toFixed(1)}%` });
     const rank = candidate.rank === null ? "–" : `${String(candidate.rank)}.`;
     return element("label", { class: "candidate" }, [
       radio,
       element("span", { class: "rank" }, [rank]),
       element("span", {}, [story.name(candidate.entity)]),
-      element("span", { class: "share" }, [toldScore(candidate)]),
+      element("span", { class: "share" }, [candidate.probability === null ? "" : likely(candidate.probability)]),
+      element("span", { class: sure ? "score quiet" : "share" }, [toldScore(candidate)]),
       element("span", { class: "bar", "aria-hidden": "true" }, [bar]),
     ]);
   });
-  const legend = element("legend", {}, [element("h2", {}, ["Candidates and scores"])]);
+  const legend = element("legend", {}, [
+    element("h2", {}, [sure ? "Candidates: how likely, and scores" : "Candidates and scores"]),
+  ]);
   return element("fieldset", {}, [legend, ...rows]);
 }
 
@@ -116,7 +127,7 @@ function reasons(story: Story, chosen: number, pinned: Spot, act: Actions): HTML
     };
     const inside = [
       element("span", { class: "share" }, [percent(share)]),
-      element("span", {}, [sentence, ...(several && part ? [element("small", {}, [part])] : [])]),
+      element("span", {}, [...prose(sentence), ...(several && part ? [element("small", {}, [part])] : [])]),
     ];
     const on = { pointerenter: look, pointerleave: leave, focus: look, blur: leave, click: pin };
     return element("li", {}, [element("button", set, inside, on)]);
@@ -177,7 +188,10 @@ function column(story: Story, candidate: Candidate): HTMLElement {
   const rows = candidate.reasons
     .slice(0, FEW_REASONS)
     .map(({ share, sentence }) =>
-      element("li", {}, [element("b", {}, [`+${((candidate.score ?? 0) * share).toPrecision(2)} `]), sentence]),
+      element("li", {}, [
+        element("b", {}, [`+${((candidate.score ?? 0) * share).toPrecision(2)} `]),
+        ...prose(sentence),
+      ]),
     );
   const nothing = element("p", { class: "quiet" }, ["Nothing that was read leads to it."]);
   return element("div", {}, [

@@ -98,8 +98,12 @@ export function makeStage(act: Actions, measure: Measure, wheel: boolean): Stage
     return width > 0 && height > BUTTONS ? { width, height: height - BUTTONS } : { width: 1000, height: 625 };
   }
 
+  let fitted = ""; // the room that the picture was last fitted to: it may change before it is first observed
+  const sizeOf = ({ width, height }: Room): string => `${width.toFixed(0)} ${height.toFixed(0)}`;
+
   function fit(): void {
     const { width, height } = room();
+    fitted = sizeOf({ width, height });
     const box = bounds(scene);
     const scale = zoomOf(scene, room());
     const x = width / 2 - (box.x + box.width / 2) * scale;
@@ -195,12 +199,10 @@ export function makeStage(act: Actions, measure: Measure, wheel: boolean): Stage
     (paper.matches ? toPrint : printed)();
   };
   paper.addEventListener("change", turned);
-  let size = "";
   const resized = new ResizeObserver(() => {
-    const { width, height } = room();
-    const next = `${width.toFixed(0)} ${height.toFixed(0)}`;
-    if (next !== size && size && !paper.matches) act.resized();
-    size = next;
+    const next = sizeOf(room());
+    if (next !== fitted && fitted && !paper.matches) act.resized();
+    fitted = next;
   });
   resized.observe(root);
 

@@ -82,15 +82,15 @@ function fromWhereTheyDiffer(name: string, alike: readonly string[], most: numbe
   return shortened(`…${name.slice(name.lastIndexOf(" ", same) + 1)}`, most);
 }
 
-/** Lines of about `wide` letters; what does not fit into `most` lines ends in an ellipsis. */
+/** Lines of about `wide` letters, never broken at a no-break space; what does not fit into `most` lines ends in an ellipsis. */
 export function wrapped(text: string, wide: number, most: number): string[] {
   const lines: string[] = [];
-  for (const word of text.split(/\s+/)) {
+  for (const word of text.split(/[^\S\u00a0]+/)) {
     const last = lines.at(-1);
     if (last !== undefined && last.length + 1 + word.length <= wide) lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
-  const shown = lines.slice(0, most).map((line) => shortened(line, wide + 4));
+  const shown = lines.slice(0, most).map((line) => shortened(line.replaceAll("\u00a0", " "), wide + 4));
   if (lines.length > most) shown.push(shortened(`${shown.pop() ?? ""}…`, wide + 5));
   return shown;
 }

@@ -32,6 +32,8 @@ export interface Moment {
 const GHOSTS = 24;
 /** Where repeats are drawn as one, each line says much: at first there are so many. */
 const FEW_REPEATS = 8;
+/** And what carried less is left for later, unless there is nothing else. */
+const NOTABLE = 0.01;
 
 export const LEASTS: readonly number[] = [0, 1e-9, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 
@@ -42,17 +44,18 @@ export function frames(steps: number): Frame[] {
 }
 
 export function shareOf(candidate: Candidate | undefined, link: Link): number {
-  return link.members.reduce((sum, id) => sum + (candidate?.share.get(id) ?? 0), 0);
+  const there = link.members.filter((id) => !link.back?.includes(id));
+  return there.reduce((sum, id) => sum + (candidate?.share.get(id) ?? 0), 0);
 }
 
 export const wasKept = (link: Link): boolean => link.looks.some((look) => look.kept);
 
 export const peak = (link: Link): number => Math.max(...link.looks.map((look) => look.contribution));
 
-/** Of facts that were weighed as they are, those that differ by their dates only: they are drawn as one. */
+/** Of facts that were weighed as they are, those that differ by their dates, or by which others: they are drawn as one. */
 function repeats(story: Story, link: Link): string {
   if (story.grown) return String(link.target);
-  const [near, far] = [link.source, link.target].map((id) => story.nodes[id]?.entity ?? "");
+  const [near, far] = [link.source, link.target].map((id) => (story.loose.has(id) ? "" : story.nodes[id]?.entity));
   return [near, far, link.relation, String(link.heads.includes(link.target))].join("\n");
 }
 
@@ -95,6 +98,7 @@ export function chosen(story: Story, choice: Choice): Link[] {
     reached.add(best.target);
     open.push(best);
   }
+  if (choice.least > 0 && !story.grown) for (const link of onwards(story, candidate, kept, mine)) mine.add(link);
   if (choice.pruned) {
     const ghosts = story.links
       .filter((link) => !wasKept(link) && (choice.least === 0 || reached.has(link.source)))
@@ -104,11 +108,38 @@ export function chosen(story: Story, choice: Choice): Link[] {
   return story.links.filter((link) => mine.has(link));
 }
 
+/** What is shown leads to the candidate: where each way on carries too little to be shown, the heaviest of them. */
+function onwards(
+  { nodes }: Story,
+  candidate: Candidate | undefined,
+  kept: readonly Link[],
+  mine: ReadonlySet<Link>,
+): Link[] {
+  const outgoing = new Map<number, Link[]>();
+  for (const link of kept)
+    if (shareOf(candidate, link) > 0) outgoing.set(link.source, [...(outgoing.get(link.source) ?? []), link]);
+  const left = new Set([...mine].map((link) => link.source));
+  const open = [...mine].map((link) => link.target);
+  const found: Link[] = [];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (left.has(node) || nodes[node]?.entity === candidate?.entity) continue;
+    left.add(node);
+    const [best] = (outgoing.get(node) ?? []).toSorted((a, b) => shareOf(candidate, b) - shareOf(candidate, a));
+    if (!best) continue;
+    found.push(best);
+    open.push(best.target);
+  }
+  return found;
+}
+
 /** The least share that leaves at most so many nodes; a little more where that would leave next to nothing. */
 export function tidy(story: Story, candidate: number, most: number): number {
   const size = (least: number): number =>
     new Set(chosen(story, { candidate, least, pruned: false }).map((link) => repeats(story, link))).size;
-  if (!story.grown) return LEASTS.find((least) => least > 0 && size(least) <= FEW_REPEATS) ?? LEASTS.at(-1) ?? 0;
+  if (!story.grown) {
+    const few = LEASTS.filter((least) => least > 0 && size(least) <= FEW_REPEATS);
+    return few.findLast((least) => least <= NOTABLE && size(least) > 0) ?? few[0] ?? LEASTS.at(-1) ?? 0;
+  }
   const place = LEASTS.findIndex((least) => least > 0 && size(least) <= most);
   const [before, least] = [LEASTS[place - 1] ?? 0, LEASTS.at(place) ?? 0];
   return before > 0 && size(least) < most / 4 && size(before) <= 2 * most ? before : least;

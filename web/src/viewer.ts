@@ -18,7 +18,7 @@ export interface Options {
   readonly theme?: "light" | "dark" | "auto";
   /** Whether the mouse wheel zooms; off where the page around scrolls. */
   readonly wheel?: boolean;
-  /** Whether question and verdict stand above the picture; off where the page around tells them. */
+  /** Whether question and verdict stand above the picture; off where the page around tells them, and the reasons. */
   readonly header?: boolean;
 }
 
@@ -44,7 +44,8 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
   let pinned: Spot = null;
 
   const header = makeHeader();
-  if (options.header === false) header.root.style.display = "none";
+  const inside = options.header === false;
+  if (inside) header.root.style.display = "none";
   const tools = makeTools({ choose, redraw });
   const side = makeSide({
     choose: (candidate) => {
@@ -58,7 +59,13 @@ export function mount(host: HTMLElement, packed: Packed, options: Options = {}):
     measure,
     options.wheel ?? true,
   );
-  const root = element("div", { class: "root" }, [header.root, stage.root, stage.legend, tools.root, side.root]);
+  const root = element("div", { class: inside ? "root inside" : "root" }, [
+    header.root,
+    stage.root,
+    stage.legend,
+    tools.root,
+    side.root,
+  ]);
   shadow.replaceChildren(element("style", {}, [style]), root);
 
   const theme = (): Theme => (wanted === "dark" || (wanted === "auto" && dark.matches) ? DARK : LIGHT);

@@ -48,6 +48,26 @@ const REPEATED: Packed = {
   candidates: [{ entity: "B", edge: [0, 1, 2, 3, 4], share: [0.5, 0.2, 0.2, 0.07, 0.03], paths: [] }],
 };
 
+test("facts weighed as they are become one line to their own last day, though more happened on another", () => {
+  const { edges, names } = REPEATED;
+  const place = [0, 1, 2, 3, 4];
+  const story = unpack({
+    ...REPEATED,
+    names: [...names, "past"],
+    edges: {
+      ...edges,
+      ...Object.fromEntries(Object.entries(edges).map(([name, all]) => [name, all.slice(0, 5)])),
+      part: place.map(() => names.length),
+    },
+  });
+  const { nodes, links } = bundled(story, story.links, story.candidates[0], REPEATS);
+  const time = new Map(nodes.map((node) => [node.id, node.time]));
+  expect(links.map((link) => `${toldLink(story, link)}, last ${time.get(link.target) ?? ""}`)).toEqual([
+    "consults ×3, last 2024-01-08",
+    "praises, last 2024-01-07",
+  ]);
+});
+
 test("repeats of a fact become one line to the latest, with all their shares; other relations stay apart", () => {
   const story = unpack(REPEATED);
   const candidate = story.candidates[0];
@@ -63,6 +83,84 @@ test("repeats of a fact become one line to the latest, with all their shares; ot
     ["consults ×3", [1], 0.9],
     ["praises", [1, 0], 0.1], // A praised B and B praised A on the same day
     ["consults", [4], 0],
+  ]);
+});
+
+/** A and B are married from 2001 to 2004, told by both; the walks run A – B and A – B – A – B. */
+const MARRIED: Packed = {
+  ...REPEATED,
+  query: { subject: "A", relation: "marries", object: "?", time: "2010" },
+  steps: 3,
+  names: ["A", "B", "C", "marries", "meets", "2010", "2004", "2003", "2002", "2001"],
+  nodes: {
+    entity: [0, 1, 1, 0, 1],
+    time: [5, 6, 7, 8, 9],
+    attention: [[1], [0.6], [0.4], [0.5], [0.5]],
+  },
+  facts: {
+    subject: [0, 1, 0, 1, 0, 1],
+    relation: [3, 3, 3, 3, 3, 3],
+    object: [1, 0, 1, 0, 1, 0],
+    time: [6, 6, 7, 8, 9, 9],
+    sentence: ["a04", "b04", "a03", "b02", "a01", "b01"],
+  },
+  edges: {
+    source: [0, 0, 0, 1, 2, 3, 3],
+    target: [1, 1, 2, 3, 3, 4, 4],
+    fact: [0, 1, 2, 3, 3, 4, 5],
+    step: [1, 1, 1, 2, 2, 3, 3],
+    contribution: [0.4, 0.2, 0.4, 0.3, 0.2, 0.3, 0.2],
+    kept: [1, 1, 1, 1, 1, 1, 1],
+  },
+  candidates: [{ entity: "B", edge: [0, 1, 2, 3, 4, 5, 6], share: [0.4, 0.2, 0.4, 0.3, 0.2, 0.3, 0.2], paths: [] }],
+};
+
+test("a long marriage is one line to the other and one to and fro, and a walk that comes back is counted once", () => {
+  const story = unpack(MARRIED);
+  const candidate = story.candidates[0];
+  const { nodes, links } = bundled(story, story.links, candidate, REPEATS);
+  expect(nodes.map(({ entity, time, count }) => [entity, time, count])).toEqual([
+    ["A", "2010", undefined],
+    ["B", "2004", 3],
+    ["A", "2002", undefined],
+  ]);
+  const told = links.map((link) => [toldLink(story, link), [...link.heads].sort(), link.members]);
+  expect(told).toEqual([
+    ["marries ×2, 2003–2004", [0, 1], [0, 1, 2]],
+    ["marries ×2, 2001–2002", [1, 3], [3, 4, 5, 6]],
+  ]);
+  expect(links.map((link) => shareOf(candidate, link))).toEqual([1, 0.5]); // not 1: there and back
+});
+
+test("who came back from elsewhere, too, is not counted once: to and fro stay two lines", () => {
+  const { nodes, edges, candidates, ...rest } = MARRIED;
+  const story = unpack({
+    ...rest,
+    candidates,
+    nodes: { entity: [...nodes.entity, 2], time: [...nodes.time, 7], attention: [...nodes.attention, [0.1]] },
+    facts: {
+      subject: [...MARRIED.facts.subject, 2],
+      relation: [...MARRIED.facts.relation, 4],
+      object: [...MARRIED.facts.object, 0],
+      time: [...MARRIED.facts.time, 8],
+      sentence: [...MARRIED.facts.sentence, "c02"],
+    },
+    edges: {
+      source: [...edges.source, 5],
+      target: [...edges.target, 3],
+      fact: [...edges.fact, 6],
+      step: [...edges.step, 2],
+      contribution: [...edges.contribution, 0.1],
+      kept: [...edges.kept, 1],
+    },
+  });
+  const { links } = bundled(story, story.links, story.candidates[0], REPEATS);
+  const shares = links.map((link) => [link.source, link.target, shareOf(story.candidates[0], link)]);
+  expect(shares).toEqual([
+    [0, 1, 1],
+    [1, 3, 0.5],
+    [3, 1, 0.5],
+    [5, 3, 0],
   ]);
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { AXIS } from "../src/axis";
-import { curves } from "../src/curve";
+import { curves, type Curve } from "../src/curve";
 import { bounds, draw } from "../src/draw";
 import { unpack } from "../src/document";
-import { overlap } from "../src/labels";
+import { overlap, placed } from "../src/labels";
 import { columns, type Scale } from "../src/layout";
 import { figure, sceneOf } from "../src/scene";
 import { markup, shape } from "../src/shape";
-import { byTable } from "../src/text";
+import { byTable, wrapped } from "../src/text";
 import { LIGHT } from "../src/theme";
 import { moment, type Frame } from "../src/view";
 import { made, SMALL } from "./made";
@@ -149,4 +149,25 @@ test("an arrow ends at the rim of the earlier node and starts at the later one",
     expect(Math.hypot(way.to.x - target.x, way.to.y - target.y)).toBeCloseTo(target.radius + 2.5);
     expect(Math.hypot(way.from.x - source.x, way.from.y - source.y)).toBeCloseTo(source.radius + 1.5);
   }
+});
+
+test("the question mark stays with its relation", () => {
+  expect(wrapped("Host a visit\u00a0?", 12, 3)).toEqual(["Host a", "visit ?"]);
+});
+
+test("on a phone no relation is written across a bundle of lines", () => {
+  const across = (room: typeof ROOM) => {
+    const { layout, links } = sceneOf(unpack(SMALL), ALL, byTable, room);
+    const [link] = links;
+    if (!link) throw new Error("there is a link");
+    const bundle = [...Array(32).keys()].map((id) => {
+      const [from, to] = [500, 900].map((y) => ({ x: 500 + id, y }));
+      return [id, { from, out: from, in: to, to } as Curve] as const;
+    });
+    const many = bundle.map(([id]) => ({ ...link, id }));
+    const labels = placed(layout, many, new Map(bundle), { known: [], rest: [] }, byTable, () => "Consult");
+    return labels.filter(({ kind }) => kind === "relation").length;
+  };
+  expect(across({ width: 348, height: 460 })).toBe(0);
+  expect(across(ROOM)).toBeGreaterThan(5);
 });

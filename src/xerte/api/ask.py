@@ -3,8 +3,8 @@
 `?` asks for a name, `*` means any; "A | B" means one of these, and a name with stars in it all that match.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,25 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from xerte.api.backtest import Plan, before, fold_times, parse_retrain, run
+from xerte.api.backtest import Plan, fold_times, parse_retrain, run
 from xerte.api.durations import parse_duration
 from xerte.api.forecast import Time
-from xerte.api.grammar import ASKS, Groups, chosen, events, grouped
-from xerte.api.knowing import Knowing, sizes_of
+from xerte.api.grammar import ASKS, Groups, chosen, events, grouped, left_aside
+from xerte.api.knowing import Knowing
 from xerte.api.replies import Backtest, Likelihood, PastFact, Reply, Scan, Scanned
+from xerte.api.when import first_time
 from xerte.data.dataset import Dataset
 from xerte.data.facts import Facts
 from xerte.data.lineage import Lineage
 from xerte.data.vocabulary import Vocabulary
 from xerte.data.words import counted
 from xerte.errors import InputError
-from xerte.experiment.online import LearningOn
 from xerte.experiment.shelf import version
 from xerte.forecaster import Learner
 from xerte.rates.blended import SCANNED, Blended, Ranking, asking, left_out
 from xerte.rates.blending import blended
 from xerte.rates.counts import Counts, Known, Triples
-from xerte.rates.fitting import recalibrated
 from xerte.rates.model import RateModel
 from xerte.rates.predictor import Counted, Predictor, happening
 from xerte.rates.shares import FactShare, shares
@@ -43,11 +42,25 @@ if TYPE_CHECKING:
 Int = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
 
-QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _EVIDENCE = 10
-_VALID_TIMES = 30
-"""The learning rate of learning on is chosen on so many last times of valid."""
+_NEARLY_ALL = 0.999
 MODEL = "rates"
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """What is asked about, in ticks.
+
+    Attributes:
+        kind: one of `_KINDS`.
+        known_before: all before it is known.
+        begin, end: does it happen from the one to before the other.
+    """
+
+    kind: str
+    known_before: int
+    begin: int
+    end: int
 
 
 class Asker:
@@ -67,25 +80,25 @@ class Asker:
         notes: tuple[str, ...] = (),
         progress: ProgressCallback | None = None,
     ) -> None:
-        self.dataset, self._model, self._notes, self._progress = dataset, model, notes, progress
+        self.dataset, self.model, self._notes, self._progress = dataset, model, notes, progress
         self._known: tuple[Known, bool] | None = None
         self.knowing = Knowing(dataset)
 
     def over(self, dataset: Dataset) -> "Asker":
         """The same for a dataset that has grown; what was fitted stays, unless there are relations it does not know."""
-        other = Asker(dataset, self._model, self._notes, self._progress)
+        other = Asker(dataset, self.model, self._notes, self._progress)
         if "rates" in vars(self) and dataset.num_relations == self.dataset.num_relations:
             vars(other)["rates"] = self.rates
             known = vars(self).get("predictor")
-            if isinstance(known, Blended) and self._model is not None:
-                ranking = replace(known.ranking, forecaster=self._model.forecaster, history=self._model.history)
+            if isinstance(known, Blended) and self.model is not None:
+                ranking = replace(known.ranking, forecaster=self.model.forecaster, history=self.model.history)
                 vars(other)["predictor"] = replace(known, ranking=ranking)
         return other
 
     @cached_property
     def predictor(self) -> Predictor:
         """What answers."""
-        model = self._model
+        model = self.model
         if model is None or not isinstance(model.forecaster, Learner):
             return Counted(self.rates, MODEL)
         temperature = 1.0 if model.calibration is None else model.calibration.temperature
@@ -118,67 +131,38 @@ class Asker:
         groups: Groups | None = None,
     ) -> Reply:
         """Exactly one of `at`, `within`, `when` and `how_often` says what is asked; see `Model.ask`."""
-        kinds = [
-            name for name, given in zip(_KINDS, (at, within, when or None, how_often), strict=True) if given is not None
-        ]
-        if len(kinds) != 1:
-            raise InputError("ask about one of these: a time, an interval, when, or how often")
+        interval = self._interval(at, within, when, how_often, as_of)
         if top < 1:
             raise InputError(f"top is {top}: ask for at least one answer")
-        calendar, data = self.dataset.calendar, self.dataset
-        end = data.last_time + calendar.ticks_per_unit
-        start = None if at is None else calendar.parse(str(at))
-        known_before = calendar.parse(str(as_of)) if as_of is not None else end if start is None else start
-        if start is not None and start < known_before:
-            raise InputError(
-                f"{at} lies before {as_of}, up to which everything is known", hint="ask about a later time"
-            )
-        begin = known_before if start is None else start
-        length = (
-            calendar.ticks_per_unit if start is not None else self._length(within if how_often is None else how_often)
-        )
-        words = (subject, relation, object)
-        new: list[str] = []
-        slots = [
-            chosen(text, names, groups, None if names is data.relations else new)
-            for text, names in zip(words, self._names, strict=True)
-        ]
-        known = self._before(known_before, as_of is not None)
-        asked, notes = events(slots, known, [text == ASKS for text in words])
-        horizon = (
-            (begin - known_before) / calendar.ticks_per_unit,
-            (begin + length - known_before) / calendar.ticks_per_unit,
-        )
-        notes += self._warnings(known, known_before, end, horizon[1])
-        notes += [f"{name} is in no fact: what is usual for others answers" for name in dict.fromkeys(new)]
-        notes += filter(None, [left_out(self.predictor, len(asked))])
-        expected = self._expected(known, asked, *horizon)
-        places = grouped(asked, [text == ASKS for text in words])
+        time, calendar, words = interval.known_before, self.dataset.calendar, (subject, relation, object)
+        slots, of_names = self._slots(words, groups)
+        known, asks = self._before(time, as_of is not None), [text == ASKS for text in words]
+        asked, notes = events(slots, known, asks)
+        begin, end = ((tick - time) / calendar.ticks_per_unit for tick in (interval.begin, interval.end))
+        notes += [*self._warnings(known, time, end), *of_names, *filter(None, [left_out(self.predictor, len(asked))])]
+        expected = self._expected(known, asked, begin, end)
+        places = grouped(asked, asks)
         rate = np.bincount(places, expected).astype(float)
         order = np.argsort(-rate, kind="stable")[:top]
-        probability = happening(rate[order])
-        first = [int(np.flatnonzero(places == group)[np.argmax(expected[places == group])]) for group in order]
-        answers = tuple(
-            Likelihood(*self._words(words, asked, row), float(p), self.predictor.reliability(float(p)))
-            for row, p in zip(first, probability, strict=True)
-        )
+        found = zip(order, happening(rate[order]).tolist(), strict=True)
         rows = places == order[0] if len(order) else np.zeros(0, bool)
-        more: dict[str, Any] = {"from": calendar.format(begin), "until": calendar.format(begin + length)}
-        if kinds[0] == "how often":
-            more["expected"] = float(self.rates.number(expected[rows]).sum())
-        if kinds[0] == "when":
-            more = self._when(known, asked[rows], known_before)
-        facts = data.facts if known.counts is self.counts else self.knowing.facts(known_before)
-        told = shares(self.rates, known, asked[rows], horizon[1])[:_EVIDENCE]
-        evidence = tuple(self._fact(facts, one) for one in told)
-        question = " ".join((*words, *_said(kinds[0], at, within, how_often)))
+        first = asked[rows]
+        more: dict[str, Any] = {"from": calendar.format(interval.begin), "until": calendar.format(interval.end)}
+        if interval.kind == "how often":
+            units = np.full(len(first), end)
+            more["expected"] = float(self.rates.number(expected[rows], known.reasons(first), units).sum())
+        if interval.kind == "when":
+            predictor, longest = self._answering(known), max(1, round(self.rates.longest))
+            more = first_time(lambda units: predictor.expected(known, first, units).sum(), calendar, time, longest)
+        facts = self.dataset.facts if known.counts is self.counts else self.knowing.facts(time)
+        told = shares(self.rates, known, first, end)[:_EVIDENCE]
         return Reply(
-            question,
-            kinds[0],
-            calendar.format(known_before),
+            " ".join((*words, *_said(interval.kind, at, within, how_often))),
+            interval.kind,
+            calendar.format(time),
             self.predictor.name,
-            answers,
-            evidence,
+            tuple(self._answer(words, asked, expected, places == group, p) for group, p in found),
+            tuple(self._fact(facts, one) for one in told),
             tuple(notes),
             more,
         )
@@ -203,16 +187,18 @@ class Asker:
         """
         calendar = self.dataset.calendar
         length = self._length(next)
-        time = self.dataset.last_time + calendar.ticks_per_unit if as_of is None else calendar.parse(str(as_of))
+        time = self._end if as_of is None else calendar.parse(str(as_of))
         known = self._before(time, as_of is not None)
         if not known.size:
             raise InputError(f"nothing is known before {calendar.format(time)}", hint="choose a later day")
         asked, units = known.seen(), length / calendar.ticks_per_unit
         if watch is not None:
             some = np.array([self.dataset.entities.id(name) for name in watch], np.int64)
+            if not len(some):
+                raise InputError("the watch list names nobody", hint="give at least one entity")
             asked = asked[np.isin(asked.subject, some) | np.isin(asked.object, some)]
             if not len(asked):
-                raise InputError("nothing ever happened with an entity of the watch list: there is nothing to look at")
+                raise InputError("no entity of the watch list was ever in an event: there is nothing to look at")
         reasons = known.reasons(asked)
         predictor = asking(self._answering(known), most)
         expected = predictor.expected(known, asked, units)
@@ -234,7 +220,7 @@ class Asker:
             )
             for rows in (likely, strange)
         )
-        notes = (*self._notes, *filter(None, [left_out(predictor, len(asked))]))
+        notes = (*self._warnings(known, time, units), *filter(None, [left_out(predictor, len(asked))]))
         dates = calendar.format(time), calendar.format(time + length)
         return Scan(*dates, self.predictor.name, len(asked), likeliest, strangest, notes)
 
@@ -284,53 +270,68 @@ class Asker:
     @property
     def source(self) -> str | None:
         """The name or folder of the model that answers, for another process to open; None where there is none."""
-        return None if self._model is None else self._model.source
+        return None if self.model is None else self.model.source
 
     @property
     def name(self) -> str:
         """What answers."""
-        learns = self._model is not None and isinstance(self._model.forecaster, Learner)
-        return Path(self._model.source).name if learns and self._model is not None else MODEL
-
-    def learning_on(self) -> Callable[[int], Predictor]:
-        """What answers at a time, asked for in ascending order: the model having learned from all before it.
-
-        How far its ranking is trusted stays as it was learned on valid: what it has learned from cannot tell. Facts
-        that were reported late are neither read in learning nor learned from.
-        """
-        model, predictor = self._model, self.predictor
-        if model is None or not isinstance(predictor, Blended) or not isinstance(model.forecaster, Learner):
-
-            def calibrated_anew(time: int) -> Predictor:
-                view = before(self.knowing, time)
-                return Counted(recalibrated(self.rates, view, Counts.of(view)), MODEL)
-
-            return calibrated_anew
-        data, late = self.dataset, self.knowing.late_at_once()
-        history = model.history.with_facts(hidden=data.facts[late]) if late.any() else model.history
-        known = replace(data, facts=data.facts[~late], sizes=sizes_of(data, ~late), extras={}) if late.any() else data
-        learning = LearningOn(model.forecaster, model.metadata, known, history, _VALID_TIMES)
-        listening: Blended = predictor
-
-        def learned(time: int) -> Predictor:
-            return replace(listening, ranking=replace(listening.ranking, forecaster=learning.until(time)))
-
-        return learned
+        learns = self.model is not None and isinstance(self.model.forecaster, Learner)
+        return Path(self.model.source).name if learns and self.model is not None else MODEL
 
     def retrained(self, view: Dataset) -> Predictor:
         """All learned anew from a part of the dataset."""
-        if self._model is None or not isinstance(self._model.forecaster, Learner):
+        if self.model is None or not isinstance(self.model.forecaster, Learner):
             return Counted(rates_of(view, Counts.of(view)), MODEL)
         from xerte.api.training import train
 
-        metadata = self._model.metadata
-        model = train(view, metadata.get("preset"), str(self._model.device), int(metadata.get("seed", 0)))
-        model.source = self._model.source
+        metadata = self.model.metadata
+        model = train(view, metadata.get("preset"), str(self.model.device), int(metadata.get("seed", 0)))
+        model.source = self.model.source
         return Asker(view, model).predictor
 
     @property
     def _names(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
         return self.dataset.entities, self.dataset.relations, self.dataset.entities
+
+    @property
+    def _end(self) -> int:
+        """The first tick of which no fact is known."""
+        return self.dataset.last_time + self.dataset.calendar.ticks_per_unit
+
+    def _interval(
+        self, at: Time | None, within: str | int | None, when: bool, how_often: str | int | None, as_of: Time | None
+    ) -> _Interval:
+        """What is asked about.
+
+        Raises:
+            InputError: not exactly one of them is given, or what is asked about is known already.
+        """
+        given = zip(_KINDS, (at, within, when or None, how_often), strict=True)
+        kinds = [name for name, one in given if one is not None]
+        if len(kinds) != 1:
+            raise InputError("ask about one of these: a time, an interval, when, or how often")
+        calendar = self.dataset.calendar
+        start = None if at is None else calendar.parse(str(at))
+        known_before = calendar.parse(str(as_of)) if as_of is not None else self._end if start is None else start
+        if start is None:
+            length = self._length(within if how_often is None else how_often)
+            return _Interval(kinds[0], known_before, known_before, known_before + length)
+        if start < known_before:
+            raise InputError(
+                f"{at} lies before {as_of}, up to which everything is known", hint="ask about a later time"
+            )
+        return _Interval(kinds[0], known_before, start, start + calendar.ticks_per_unit)
+
+    def _slots(self, words: tuple[str, str, str], groups: Groups | None) -> tuple[list[Int | None], list[str]]:
+        """The ids that each word stands for, None for all; and notes about names that the dataset does not know."""
+        new: list[str] = []
+        slots = [
+            chosen(text, names, groups, None if names is self.dataset.relations else new)
+            for text, names in zip(words, self._names, strict=True)
+        ]
+        notes = [f"{name} is in no fact: what is usual for others answers" for name in dict.fromkeys(new)]
+        notes += filter(None, [left_aside(*one, groups) for one in zip(words, self._names, strict=True)])
+        return slots, notes
 
     def _length(self, text: str | int | None) -> int:
         unit = self.dataset.calendar.ticks_per_unit
@@ -354,46 +355,44 @@ class Asker:
         late = predictor.expected(known, asked, end)
         return (late - predictor.expected(known, asked, begin)).clip(min=0) if begin > 0 else late
 
-    def _when(self, known: Known, asked: Triples, time: int) -> dict[str, Any]:
-        """The distribution of the first time at which one of these happens."""
-        calendar, longest = self.dataset.calendar, max(1, round(self.rates.longest))
-        predictor = self._answering(known)
-        rate = [predictor.expected(known, asked, float(edge)).sum() for edge in self._edges(longest)]
-        every = np.interp(np.arange(1, longest + 1), self._edges(longest), np.maximum.accumulate(rate))
-        chance = happening(every)
-        found = {q: int(np.searchsorted(chance, q)) for q in QUANTILES}
-        dates = {
-            q: None if at == longest else calendar.format(time + at * calendar.ticks_per_unit)
-            for q, at in found.items()
-        }
-        curve = [[calendar.format(time + edge * calendar.ticks_per_unit), float(p)] for edge, p in enumerate(chance)]
-        return {
-            "from": calendar.format(time),
-            "until": calendar.format(time + longest * calendar.ticks_per_unit),
-            "median": dates[0.5],
-            "quantiles": {str(q): date for q, date in dates.items()},
-            "beyond": float(1 - chance[-1]),
-            "curve": curve,
-        }
-
-    def _edges(self, longest: int) -> list[int]:
-        """Horizons that are asked about: the first days one by one, then ever fewer; between them, a line."""
-        edges = np.unique(np.concatenate([np.arange(1, 9), np.geomspace(8, max(8, longest), 9).round()])).astype(int)
-        return [edge for edge in edges.tolist() if edge <= longest]
-
-    def _warnings(self, known: Known, time: int, end: int, horizon: float) -> list[str]:
+    def _warnings(self, known: Known, time: int, horizon: float) -> list[str]:
         calendar, unit, notes = self.dataset.calendar, self.dataset.calendar.unit, list(self._notes)
-        if known.counts is not self.counts:
-            later = counted(len(self.knowing.late(time).hidden), "fact")
-            notes.append(f"{later} became known only at {calendar.format(time)} or later: not read")
+        if known.counts is not self.counts and (later := len(self.knowing.late(time).hidden)):
+            notes.append(f"{counted(later)} became known only at {calendar.format(time)} or later: not read")
         if not known.size:
             notes.append(f"nothing is known before {calendar.format(time)}: every answer is a guess")
-        if time > end:
-            notes.append(f"the facts end before {calendar.format(end)}: what happened since is not known")
+        if time > self._end:
+            notes.append(f"the facts end before {calendar.format(self._end)}: what happened since is not known")
+        elif stray := self._stray(known, time):
+            day, left = stray
+            hardly = f"all but {counted(left)} happened before {day}: hardly anything is known of the time since"
+            notes.append(hardly if left else f"no fact from {day} to {calendar.format(time)} is known")
         if horizon > self.rates.longest:
             tested = counted(round(self.rates.longest), str(unit))
             notes.append(f"never tested so far ahead: intervals of up to {tested} were")
         return notes
+
+    def _stray(self, known: Known, time: int) -> tuple[str, int] | None:
+        """The day before which nearly all facts happened, and how many did not, where that was very long ago."""
+        calendar, times = self.dataset.calendar, known.counts.time[: known.size]
+        if not known.size:
+            return None
+        end = int(times[int(_NEARLY_ALL * (known.size - 1))]) + calendar.ticks_per_unit
+        if time - end <= self.rates.longest * calendar.ticks_per_unit:
+            return None
+        return calendar.format(end), known.size - int(np.searchsorted(times, end))
+
+    def _answer(
+        self,
+        words: tuple[str, str, str],
+        asked: Triples,
+        expected: Real,
+        rows: npt.NDArray[np.bool_],
+        probability: float,
+    ) -> Likelihood:
+        """An answer that these events make, told by the likeliest of them."""
+        likeliest = int(np.flatnonzero(rows)[np.argmax(expected[rows])])
+        return Likelihood(*self._words(words, asked, likeliest), probability, self.predictor.reliability(probability))
 
     def _words(self, words: tuple[str, str, str], asked: Triples, row: int) -> tuple[str, str, str]:
         ids = (asked.subject[row], asked.relation[row], asked.object[row])

@@ -66,10 +66,9 @@ def to_answers(
     dataset: Dataset, scores: Scores, top: int, candidates: Tensor | None, likely: "Likely | None" = None
 ) -> list[tuple[Answer, ...]]:
     """The best candidates of each question; ties in the order of ids. Without candidates, only those reached."""
-    score, reached = scores.scores.double().cpu(), scores.reached.cpu()
-    entity = torch.arange(score.shape[1])
+    entity, score, reached = scores.narrow
     if candidates is not None:
-        score, reached, entity = score[:, candidates], reached[:, candidates], candidates
+        entity, score, reached = candidates, *(column[:, candidates] for column in scores.here)
     # Above every real score stands nothing: what was not reached goes last, whatever its number says.
     order = best_columns(score.masked_fill(~reached, -torch.inf), top)
     id, value, seen = entity[order], score.gather(1, order), reached.gather(1, order)
@@ -87,10 +86,18 @@ def to_answers(
 def best_columns(score: Tensor, top: int) -> Tensor:
     """The columns of the `top` largest scores of every row, descending; of equals the first; [n, m] -> [n, top].
 
-    Sorting whole rows would cost more than many a forecast, so only rows are that have equals at the end.
+    Sorting whole rows would cost more than many a forecast, so only rows are looked at again that have equals.
     """
     if not 0 < top < score.shape[1]:
         return torch.argsort(score, dim=1, descending=True, stable=True)[:, :top]
+    value, column = torch.topk(score, top + 1)
+    equal, column = (value[:, 1:] == value[:, :-1]).any(1), column[:, :top]
+    if bool(equal.any()):
+        column[equal] = _first_of_equals(score[equal].double(), top)
+    return column
+
+
+def _first_of_equals(score: Tensor, top: int) -> Tensor:
     nowhere = score.isneginf()
     if bool(nowhere.any()):
         # What is at -inf follows in the order of its columns: each gets a number of its own below all others.

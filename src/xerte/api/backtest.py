@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xerte.api.backtest_report import report
-from xerte.api.knowing import Knowing
+from xerte.api.knowing import Knowing, sizes_of
 from xerte.api.replies import Backtest
 from xerte.data.dataset import Dataset
 from xerte.data.lineage import Lineage
 from xerte.errors import InputError
+from xerte.experiment.online import LearningOn
 from xerte.files import write_json, write_text
+from xerte.forecaster import Learner
 from xerte.rates.backtest import judged
-from xerte.rates.blended import asking
+from xerte.rates.blended import Blended, asking
 from xerte.rates.counts import Counts
+from xerte.rates.fitting import recalibrated
 from xerte.rates.folds import POPULATIONS, Answered, Fold, ask_fold, fit_references
-from xerte.rates.predictor import Predictor
+from xerte.rates.predictor import Counted, Predictor
 from xerte.types import ProgressCallback
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 FORMAT = "xerte backtest 1"
 _HELD_BACK = 6
 """Of what was known, the latest sixth calibrates what the rest taught."""
+_VALID_TIMES = 30
+"""The learning rate of learning on is chosen on so many last times of valid."""
 
 
 def parse_retrain(text: str) -> tuple[str, int]:
@@ -43,7 +48,7 @@ def parse_retrain(text: str) -> tuple[str, int]:
         return text, int(text == "online")
     if kind == "every" and number.isdecimal() and int(number) > 0:
         return kind, int(number)
-    raise InputError(f"{text!r} says not when to retrain: choose never, every:N (folds) or online")
+    raise InputError(f"{text!r} does not say when to retrain: choose never, every:N (folds) or online")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Plan:
         horizon: how far ahead, in ticks.
         questions, seed: how many of each kind at each time, and how they are drawn.
         retrain: see `parse_retrain`.
+        kinds: of questions, see `POPULATIONS`; a folder holds them all.
     """
 
     times: tuple[int, ...]
@@ -62,6 +68,7 @@ class Plan:
     questions: int
     seed: int
     retrain: str
+    kinds: tuple[str, ...] = tuple(POPULATIONS)
 
 
 class Folds:
@@ -72,7 +79,7 @@ class Folds:
         early = before(asker.knowing, plan.times[0])
         never = parse_retrain(plan.retrain)[0] == "never"
         learned_from = (asker.dataset, asker.counts) if never else (early, Counts.of(early))
-        self._references = fit_references(*learned_from, plan.horizon, plan.questions, plan.seed)
+        self._references = fit_references(*learned_from, plan.horizon, plan.questions, plan.seed, plan.kinds)
         self._learning = _Learning(asker, list(plan.times), plan.retrain)
 
     def asking(self, number: int) -> Callable[[], Fold]:
@@ -164,12 +171,39 @@ class _Learning:
         if self._kind == "never":
             return self._asker.predictor
         if self._kind == "online":
-            self._online = self._online or self._asker.learning_on()
+            self._online = self._online or _learning_on(self._asker)
             return self._online(self._times[number])
         last = number - number % self._every
         if self._learned is None or self._learned[0] != last:
             self._learned = last, self._asker.retrained(before(self._asker.knowing, self._times[last]))
         return self._learned[1]
+
+
+def _learning_on(asker: "Asker") -> Callable[[int], Predictor]:
+    """What answers at a time, asked for in ascending order: the model having learned from all before it.
+
+    How far its ranking is trusted stays as it was learned on valid: what it has learned from cannot tell. Facts
+    that were reported late are neither read in learning nor learned from.
+    """
+    model, knowing, data = asker.model, asker.knowing, asker.dataset
+    predictor = asker.predictor
+    if model is None or not isinstance(predictor, Blended) or not isinstance(model.forecaster, Learner):
+
+        def calibrated_anew(time: int) -> Predictor:
+            view = before(knowing, time)
+            return Counted(recalibrated(asker.rates, view, Counts.of(view)))
+
+        return calibrated_anew
+    late = knowing.late_at_once()
+    history = model.history.with_facts(hidden=data.facts[late]) if late.any() else model.history
+    known = replace(data, facts=data.facts[~late], sizes=sizes_of(data, ~late), extras={}) if late.any() else data
+    learning = LearningOn(model.forecaster, model.metadata, known, history, _VALID_TIMES)
+    listening: Blended = predictor
+
+    def learned(time: int) -> Predictor:
+        return replace(listening, ranking=replace(listening.ranking, forecaster=learning.until(time)))
+
+    return learned
 
 
 class _Folder:

@@ -6,7 +6,7 @@ from html import escape
 from xerte.api.plots import lines_plot, reliability_plot
 from xerte.api.replies import Backtest
 from xerte.data.words import counted
-from xerte.rates.backtest import Part
+from xerte.rates.backtest import FEWEST, Part
 
 _LIGHT = "--ink:#1b2027;--soft:#545d69;--paper:#fff;--axis:#9aa4b0;--edge:#dde2e8"
 _DARK = (
@@ -32,8 +32,6 @@ _MEANING = (
 )
 _ALL = ("questions", "number", "came true", "Brier", "log score", "skill", "over recency-frequency", "ECE (of chance)")
 _PART = ("number", "came true", "gain", "skill")
-_FEWEST = 5
-"""Of fewer that came true, skill is chance."""
 
 
 def report(found: Backtest) -> str:
@@ -74,7 +72,7 @@ def report(found: Backtest) -> str:
 
 
 def _cells(part: Part) -> tuple[str, str, str, str]:
-    enough = round(part.questions * part.happened) >= _FEWEST
+    enough = round(part.questions * part.happened) >= FEWEST
     skill = f"{part.skill:.3f}" if enough else "–"
     return f"{part.questions:,}", f"{100 * part.happened:.2f} %", f"{part.gain:+.2f}", skill
 

@@ -1,6 +1,7 @@
 """A client of `xerte serve`, with the methods of `Model`; needs the extra `serve`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from time import sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -8,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from xerte.api import schemas
-from xerte.api.forecast import UNKNOWN, Time, written
+from xerte.api.forecast import UNKNOWN, Asked, Question, Time, written
 from xerte.errors import InputError, XerteError
 
 if TYPE_CHECKING:
     from xerte.api.whatif import FactInNames
 
 Document = TypeVar("Document")
+_AT_ONCE = 64
+"""So many questions are open at once."""
 
 
 class ServerError(XerteError):
@@ -56,14 +59,29 @@ class Client:
         object: str = UNKNOWN,
         without: "Sequence[FactInNames]" = (),
         given: "Sequence[FactInNames]" = (),
+        coverage: float | None = None,
         model: str | None = None,
         versions: schemas.Versions | None = None,
     ) -> schemas.Forecast:
         """As `Model.forecast`; with the versions of an earlier answer, from what was read then."""
         question = _question(subject, relation, time, object, top, model, without, given)
+        if coverage is not None:
+            question["coverage"] = coverage
         if versions is not None:
             question["versions"] = versions.to_json()
         return self._post("forecast", question, schemas.Forecast)
+
+    def forecast_many(
+        self, questions: Iterable[Asked], top: int = 10, *, coverage: float | None = None, model: str | None = None
+    ) -> list[schemas.Forecast]:
+        """As `Model.forecast_many`; many are asked at once, and the server answers them together."""
+
+        def one(asked: Question) -> schemas.Forecast:
+            words = asked.subject, asked.relation, asked.time, top
+            return self.forecast(*words, object=asked.object, coverage=coverage, model=model)
+
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            return list(threads.map(one, [Question.asked(words) for words in questions]))
 
     def explain(
         self,
@@ -96,9 +114,12 @@ class Client:
         words = {"subject": subject, "relation": relation, "object": object}
         return self._post("ask", words | asked, schemas.Reply)
 
-    def scan(self, next: str | int = 1, as_of: Time | None = None, top: int = 20) -> schemas.Scan:
+    def scan(
+        self, next: str | int = 1, as_of: Time | None = None, top: int = 20, watch: Iterable[str] | None = None
+    ) -> schemas.Scan:
         """As `Model.scan`."""
-        asked = {"within": str(next), "top": str(top)} | ({} if as_of is None else {"as_of": written(as_of)})
+        asked: dict[str, Any] = {"within": str(next), "top": str(top)}
+        asked |= ({} if as_of is None else {"as_of": written(as_of)}) | ({} if watch is None else {"watch": [*watch]})
         return self._get("scan", schemas.Scan, asked)
 
     def evaluate(self, split: str = "test", model: str | None = None) -> schemas.Evaluation:
@@ -185,7 +206,7 @@ class Client:
             page = self._get(route, kind, asked | {"limit": "200", "next": page.next})
             yield page
 
-    def _get(self, route: str, kind: type[Document], asked: dict[str, str] | None = None) -> Document:
+    def _get(self, route: str, kind: type[Document], asked: dict[str, Any] | None = None) -> Document:
         return self._read("GET", route, kind, params=asked or {})
 
     def _post(self, route: str, body: Any, kind: type[Document]) -> Document:

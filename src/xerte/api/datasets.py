@@ -69,11 +69,11 @@ def get(name: str, source: Path | None = None, progress: ProgressCallback | None
     return dataset, catalog.dataset_folder(name)
 
 
-def make_index(dataset: Dataset) -> bool:
-    """Makes the index beside a dataset opened from a folder; whether it lies there now."""
+def make_index(dataset: Dataset, memory: int | None = None) -> bool:
+    """Makes the index beside a dataset opened from a folder, within so many bytes; whether it lies there now."""
     from xerte.graph.stored import index_of, is_stored
 
-    index_of(dataset)
+    index_of(dataset, memory=None if memory is None else memory // 2)
     return is_stored(dataset)
 
 
@@ -91,9 +91,11 @@ def check(name: str) -> list[Finding]:
     if name == catalog.WORLD:
         return findings(load(name))
     dataset = store.verify(catalog.find(name))
+    from xerte.data.idindex import verify_ids
     from xerte.graph.stored import verify_index
 
     verify_index(dataset)
+    verify_ids(dataset)
     return findings(dataset)
 
 

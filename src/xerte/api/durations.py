@@ -8,7 +8,22 @@ from xerte.errors import InputError
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "m": 30 * 86400, "y": 365 * 86400}
 _MONTHS = {"m": 1, "y": 12}
 _TICK = {Tick.SECOND: 1, Tick.MINUTE: 60, Tick.HOUR: 3600, Tick.DAY: 86400}
-_FORM = re.compile(r"\s*(\d+)\s*(s|min|h|d|w|m|y)?[a-z]*\s*", re.ASCII)
+_WORDS = {
+    "s": "sec|second",
+    "min": "minute",
+    "h": "hr|hour",
+    "d": "day",
+    "w": "wk|week",
+    "m": "mo|month",
+    "y": "yr|year",
+}
+_UNIT = {
+    word + end: unit
+    for unit, words in _WORDS.items()
+    for word in (unit, *words.split("|"))
+    for end in ("", "s")[: len(word)]
+}
+_FORM = re.compile(r"\s*(\d+)\s*([a-z]*)\s*", re.ASCII)
 
 
 def parse_duration(text: str | int, calendar: Calendar) -> int:
@@ -18,9 +33,9 @@ def parse_duration(text: str | int, calendar: Calendar) -> int:
         InputError: it is not a length of time, none of this calendar, or nothing at all.
     """
     match = _FORM.fullmatch(str(text).casefold())
-    if match is None:
+    if match is None or match[2] not in ("", "step", "steps", "unit", "units", *_UNIT):
         raise InputError(f"{text!r} is not a length of time", hint=f"write it like {_example(calendar)}")
-    number, unit = int(match[1]), match[2]
+    number, unit = int(match[1]), _UNIT.get(match[2])
     if unit is None:
         ticks, whole = number * calendar.ticks_per_unit, True
     elif calendar.tick in _TICK:

@@ -7,13 +7,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread
+from typing import TYPE_CHECKING
 
 from xerte.api import schemas
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
+from xerte.experiment.shelf import keep_test_mrr
 from xerte.files import write_text
 from xerte.home import home_folder
 from xerte.types import Split
+
+if TYPE_CHECKING:
+    from xerte.api.model import Model
+    from xerte.evaluation.metrics import Evaluation
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,11 @@ class Evaluations:
             place = dataset.name if dataset.kept is None else str(dataset.kept.folder)
             command = [sys.executable, "-m", "xerte", "evaluate", place, "--model", model, "--split", split.value]
             self._running[key] = subprocess.Popen(  # noqa: S603
-                [*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_politely
+                [*command, "--json"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                preexec_fn=_politely if hasattr(os, "nice") else None,
             )
             Thread(target=self._wait, args=(key,), daemon=True).start()
 
@@ -86,6 +96,11 @@ class Evaluations:
             self._failed[key] = told.strip()[-500:] or "it was ended"
         with self._lock:
             del self._running[key]
+
+
+def keep_for_the_list(model: "Model", evaluation: "Evaluation") -> None:
+    """Keeps a test MRR beside a model that was trained here, where `xerte model list` finds it."""
+    keep_test_mrr(model.source, model.dataset.name, evaluation.metrics().mrr)
 
 
 def _politely() -> None:

@@ -181,19 +181,22 @@ class Explainer:
         """The explanation of one candidate; of the best answer unless one is named."""
         if answer is None and forecast.answers:
             answer = forecast.answers[0].entity
-        about = Explanation(forecast.question, forecast.model, forecast.answers, answer, notes=forecast.notes)
         if answer is None:
-            return about
+            return Explanation(forecast.question, forecast.model, forecast.answers, None, notes=forecast.notes)
         id = self.dataset.entities.id(named(answer, "answer"))
         scores = self.scores or ask(self.forecaster, self.history, self.query)
         case = Case(replace(self, scores=scores), forecast, scores, id, telling, most)
         found = case.attribution
         paths, rest = found.paths(most)
-        rank = next((place for place, one in enumerate(forecast.answers, 1) if one.entity == answer), found.rank)
-        return replace(
-            about,
+        rank = next((place for place, one in enumerate(forecast.answers, 1) if one.entity == answer), None)
+        return Explanation(
+            forecast.question,
+            forecast.model,
+            forecast.answers,
+            answer,
+            notes=forecast.notes,
             score=found.score,
-            rank=rank if found.reached else None,
+            rank=(rank or found.rank) if found.reached else None,
             paths=paths,
             rest=rest,
             parts=found.parts(),

@@ -21,6 +21,7 @@ from xerte.explanation.contest_report import Fidelity, Goal, Rival, Sanity, goal
 from xerte.explanation.faithfulness import KS as KS
 from xerte.explanation.faithfulness import Case, Contest, Examiner, Seeded, Trial
 from xerte.explanation.faithfulness_report import Curves, Ratio, Stability
+from xerte.explanation.statements import Statements
 from xerte.forecaster import Queries, ask
 from xerte.types import ProgressCallback, Split
 
@@ -219,9 +220,10 @@ class _Draw:
         if not any(part.evidence for part in scores.parts):
             raise InputError(f"{model.name} names no facts: there is no evidence to examine")
         self._draws = scores.growth is not None
+        self._statements = Statements(model.dataset.facts, model.dataset.calendar.ticks_per_unit)
 
     def examiner(self, model: Model) -> Examiner:
-        return Examiner(model.forecaster, model.history, model.dataset.facts, self._filters)
+        return Examiner(model.forecaster, model.history, model.dataset.facts, self._filters, self._statements)
 
     def correct(self, examiner: Examiner, wanted: int) -> tuple[list[Case], int, int]:
         """(cases ranked first that have evidence, how many questions were asked for them, how many had none)."""
@@ -247,7 +249,7 @@ class _Draw:
             return None
         other = copy.copy(forecaster)
         other.seed += 1
-        examiner = Examiner(other, self._model.history, self._model.dataset.facts, self._filters)
+        examiner = Examiner(other, self._model.history, self._model.dataset.facts, self._filters, self._statements)
         return Stability.of(cases, self._again(examiner, cases))
 
     def _again(self, examiner: Examiner, cases: Sequence[Case]) -> list[Case]:
@@ -278,7 +280,9 @@ class _Draw:
             for weight in shuffled.parameters():
                 order = torch.randperm(weight.numel(), generator=drawn).to(weight.device)
                 weight.data = weight.data.flatten()[order].view_as(weight)
-            by_chance = Examiner(shuffled, self._model.history, self._model.dataset.facts, self._filters)
+            by_chance = Examiner(
+                shuffled, self._model.history, self._model.dataset.facts, self._filters, self._statements
+            )
             pairs = zip(cases, self._again(by_chance, cases), strict=True)
             other = float(np.mean([overlap(case, again) for case, again in pairs]))
         harmless = [overlap(case, examiner.harmless(case, place)) for place, case in enumerate(cases)]

@@ -5,7 +5,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -13,7 +13,11 @@ from typing import ClassVar, Protocol
 from xerte.api.datasets import load
 from xerte.api.live import BATCH, batches, compact_soon
 from xerte.data import live, rows
-from xerte.data.appending import Appender, Report, Row
+from xerte.data.appending import Appender, Report
+from xerte.data.appendrows import Row
+from xerte.data.rejects import add_reject
+from xerte.data.rows import BadRow
+from xerte.data.source import is_rejects
 from xerte.errors import InputError
 
 Place = tuple[str, str]
@@ -36,7 +40,12 @@ class Source(Protocol):
         """Whether of a batch with a bad event the others are taken."""
         ...
 
-    def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place | None]]:
+    @property
+    def holds(self) -> bool:
+        """Whether it holds a batch that could not be stored and that nothing else has."""
+        ...
+
+    def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[Sequence[Row | BadRow], Place | None]]:
         """What there is to append now, batch by batch, each with the place to note; `reached` tells the last one.
 
         Raises:
@@ -44,8 +53,12 @@ class Source(Protocol):
         """
         ...
 
-    def refuse(self, place: Place) -> None:
-        """A batch up to this place was refused, and the place is not reached."""
+    def refuse(self, place: Place, again: bool) -> None:
+        """A batch up to this place was refused, and the place is not reached; whether the next look may take it."""
+        ...
+
+    def reject(self, bad: BadRow) -> None:
+        """A row is left out, and the rest of its batch is taken."""
         ...
 
 
@@ -95,7 +108,7 @@ def follow(
             if on_problem is None:
                 raise
             on_problem(error)
-        if once or until():
+        if until() or (once and not source.holds):
             return total
         time.sleep(poll)
 
@@ -103,46 +116,59 @@ def follow(
 def _take(
     appender: Appender,
     source: Source,
-    batch: list[Row],
+    batch: Sequence[Row | BadRow],
     place: Place | None,
     on_problem: Callable[[InputError], None] | None,
 ) -> Report:
-    """Stores a batch; where an event of it is bad, the others alone, or none of it."""
+    """Stores a batch in one transaction; where an event of it is bad, the others alone, or none of it."""
+    told = on_problem if source.one_by_one else None
+
+    def leave_out(where: str, error: InputError) -> None:
+        assert told is not None
+        row = next(row for one, row in good if one == where)
+        raw = json.dumps(row, ensure_ascii=False, default=str)
+        source.reject(BadRow(where, error.message.removeprefix(f"{where}: "), raw))
+        told(error)
+
+    good = [row for row in batch if not isinstance(row, BadRow)]
     try:
-        return appender.append(batch, place, upsert=source.upsert)
+        for bad in batch:
+            if isinstance(bad, BadRow):
+                if told is None:
+                    raise bad.error()
+                source.reject(bad)
+                told(bad.error())
+        return appender.append(good, place, upsert=source.upsert, on_bad=leave_out if told is not None else None)
     except InputError as error:
-        if on_problem is None or (not source.one_by_one and place is None):
+        if on_problem is None or place is None:
             raise
-        if not source.one_by_one and place is not None:
-            source.refuse(place)
-            on_problem(error)
-            return Report()
-    report = Report()
-    for row in batch:
-        try:
-            report.add(appender.append([row], upsert=source.upsert))
-        except InputError as error:
-            on_problem(error)
-    appender.append([], place)
-    return report
+        of_row = any(error.message.startswith(f"{row[0]}: ") for row in batch)
+        source.refuse(place, again=not of_row)  # as when the disk is full for a while
+        if of_row:
+            error = InputError(f"{error.message}; its file waits from that row on", hint=error.hint, code="file_waits")
+        on_problem(error)
+        return Report()
 
 
 @dataclass
 class Directory:
     """The files of a directory, in the order of their names; a file that grows is followed from where it was.
 
-    A file that cannot be taken is left where it is, and tried again once it has changed; the others go on.
+    A file with a bad row is left where it is, and tried again once it has changed; the others go on. Where bad rows are
+    skipped, the rest of it is taken, and they are written to FILE.rejects.csv beside it.
 
     Args:
         path: the directory.
         settle_s: a file is read when nothing was written to it for so long: its writer may not be done. One that does
             not end in a full line waits ten times as long.
+        one_by_one: skip bad rows.
     """
 
     path: Path
     settle_s: float = 1.0
+    one_by_one: bool = False
     upsert: ClassVar[bool] = False
-    one_by_one: ClassVar[bool] = False
+    holds: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.path.is_dir():
@@ -150,25 +176,32 @@ class Directory:
         self._refused: dict[str, int] = {}
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
 
-    def refuse(self, place: Place) -> None:
+    def refuse(self, place: Place, again: bool) -> None:
         """As `Source.refuse`."""
         file = Path(place[0].removeprefix("file "))
-        self._refused[place[0]] = file.stat().st_mtime_ns if file.exists() else 0
+        self._refused[place[0]] = file.stat().st_mtime_ns if file.exists() and not again else 0
 
-    def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place | None]]:
+    def reject(self, bad: BadRow) -> None:
+        """As `Source.reject`; before its batch is durable, so that it is written once more after a kill, not lost."""
+        file, _, line = bad.where.rpartition(", ")
+        add_reject(Path(file), int(line.split()[-1]), bad.problem, bad.raw)
+
+    def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[Sequence[Row | BadRow], Place | None]]:
         """As `Source.new`."""
         problem: InputError | None = None
         for file in sorted(self.path.iterdir()):
-            if file.name.startswith(".") or not file.is_file() or not _is_table(file):
+            if file.name.startswith(".") or not file.is_file() or not _is_table(file) or is_rejects(file):
                 continue
             key = f"file {file.resolve()}"
-            if self._refused.get(key) == file.stat().st_mtime_ns or not self._settled(file):
-                continue
-            self._refused.pop(key, None)
             try:
+                if self._refused.get(key) == file.stat().st_mtime_ns or not self._settled(file):
+                    continue
+                self._refused.pop(key, None)
                 yield from self._new_of(file, key, reached)
-            except InputError as error:
-                self.refuse((key, ""))
+            except (InputError, OSError) as error:
+                self.refuse((key, ""), again=False)
+                if isinstance(error, OSError):
+                    error = InputError(f"{file} cannot be read: {error.strerror or error}")
                 problem = problem or error
         if problem is not None:
             raise problem
@@ -185,7 +218,9 @@ class Directory:
             content.seek(-1 if file.stat().st_size else 0, 2)
             return quiet >= self.settle_s and content.read() == b"\n"
 
-    def _new_of(self, file: Path, key: str, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place]]:
+    def _new_of(
+        self, file: Path, key: str, reached: Callable[[str], str | None]
+    ) -> Iterator[tuple[list[Row | BadRow], Place]]:
         before = json.loads(reached(key) or '{"rows": 0, "bytes": 0, "sha256": ""}')
         size = file.stat().st_size
         if size == before["bytes"]:
@@ -193,10 +228,10 @@ class Directory:
         if before["bytes"] and _sha256(file, before["bytes"]) != before["sha256"]:
             raise InputError(
                 f"{file} has changed since it was read: only what is added at its end is taken",
-                hint="give what is new in a file of its own",
+                hint="put new events in a file of their own",
             )
         done = before["rows"]
-        fresh = (row for number, row in enumerate(rows.read(file)) if number >= before["rows"])
+        fresh = (row for number, row in enumerate(rows.each(file)) if number >= before["rows"])
         whole = {"bytes": size, "sha256": _sha256(file, size)}
         for batch in _with_last(batches(fresh)):
             done += len(batch[0])
@@ -206,9 +241,9 @@ class Directory:
                 return
 
 
-def _with_last(groups: Iterable[list[Row]]) -> Iterator[tuple[list[Row], bool]]:
+def _with_last(groups: Iterable[list[Row | BadRow]]) -> Iterator[tuple[list[Row | BadRow], bool]]:
     """Every group, and whether it is the last; one empty group where there is none."""
-    held: list[Row] = []
+    held: list[Row | BadRow] = []
     first = True
     for group in groups:
         if not first:
@@ -246,22 +281,36 @@ class Lines:
     def __init__(self, stream: Iterable[str], on_problem: Callable[[InputError], None]) -> None:
         self._lines: queue.Queue[str | None] = queue.Queue(4 * BATCH)
         self._on_problem, self._number, self.ended = on_problem, 0, False
+        self._held: list[Row] = []
         threading.Thread(target=self._read, args=(stream,), daemon=True).start()
 
     def _read(self, stream: Iterable[str]) -> None:
-        for line in stream:
-            self._lines.put(line)
-        self._lines.put(None)
+        try:
+            for line in stream:
+                self._lines.put(line)
+        except (OSError, ValueError) as error:
+            self._on_problem(InputError(f"standard input cannot be read any further: {error}"))
+        finally:
+            self._lines.put(None)
 
-    def refuse(self, place: Place) -> None:
+    def refuse(self, place: Place, again: bool) -> None:
         """As `Source.refuse`."""
+
+    def reject(self, bad: BadRow) -> None:
+        """As `Source.reject`."""
 
     def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place | None]]:  # noqa: ARG002
         """As `Source.new`; ends with the stream."""
-        while not self.ended:
-            batch = self._batch()
-            if batch:
-                yield batch, None
+        while self._held or not self.ended:
+            self._held = self._held or self._batch()
+            if self._held:
+                yield self._held, None
+                self._held = []
+
+    @property
+    def holds(self) -> bool:
+        """As `Source.holds`."""
+        return bool(self._held)
 
     def _batch(self) -> list[Row]:
         """What came, until a batch is full or nothing more comes for a moment."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from xerte.api.follow import Place
 from xerte.api.live import BATCH
-from xerte.data.appending import FIELDS, Row
+from xerte.data.appendrows import FIELDS, Row
+from xerte.data.rows import BadRow
 from xerte.errors import InputError
 
 _WRAP = 1 << 32
@@ -28,6 +29,7 @@ class PostgresTable:
 
     upsert = True
     one_by_one = True
+    holds = False
 
     def __init__(self, address: str, table: str, columns: dict[str, str] | None = None) -> None:
         try:
@@ -50,8 +52,11 @@ class PostgresTable:
         except self._psycopg.Error as error:
             raise InputError(f"PostgreSQL cannot be reached: {_line(error)}") from None
 
-    def refuse(self, place: Place) -> None:
+    def refuse(self, place: Place, again: bool) -> None:
         """As `Source.refuse`."""
+
+    def reject(self, bad: BadRow) -> None:
+        """As `Source.reject`."""
 
     def new(self, reached: Callable[[str], str | None]) -> Iterator[tuple[list[Row], Place | None]]:
         """As `Source.new`. Batches before the last are known by their ids should they be read again."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xerte.api.explain import Explanation
     from xerte.api.explainer import Explainer
     from xerte.api.whatif import Change
+    from xerte.data.dataset import Dataset
 
 UNKNOWN = "?"
 
@@ -219,13 +220,19 @@ class Forecast:
             UnknownNameError: the answer is not in the dataset.
         """
         if self.explainer is None:
-            raise InputError("this forecast was not made by a model, so nothing is known of its reasons")
+            raise InputError("this forecast was not made by a model, so its reasons are not known")
         files = (Path(file) if file else None for file in (templates, labels))
         return self.explainer.explain(self, answer, most, *files)
 
+    @property
+    def read(self) -> "Dataset | None":
+        """The snapshot that was read; what was supposed is no part of it."""
+        explainer = (self.original or self).explainer
+        return None if explainer is None else explainer.dataset
+
     def first(self, top: int) -> "Forecast":
         """The same with at most this many answers."""
-        return replace(self, answers=self.answers[:top])
+        return self if len(self.answers) <= top else replace(self, answers=self.answers[:top])
 
     def to_body(self) -> "schemas.Forecast":
         """The document that `--json` prints; "original" and "changes" only where facts were hidden or supposed."""
@@ -234,9 +241,12 @@ class Forecast:
         changed: dict[str, Any] = (
             {} if self.original is None else {"original": self.original.answers, "changes": self.changes}
         )
-        fields = ("question", "model", "answers", "notes", "strangers")
+        fields = ("question", "model", "notes", "strangers")
         changed |= {} if self.coverage is None else {"coverage": self.coverage}
-        return schemas.Forecast.model_validate({name: getattr(self, name) for name in fields} | changed)
+        answers = [vars(answer) for answer in self.answers]  # dictionaries are checked twice as fast as objects
+        return schemas.Forecast.model_validate(
+            {name: getattr(self, name) for name in fields} | {"answers": answers} | changed
+        )
 
     def to_json(self) -> dict[str, Any]:
         """That document as a dictionary."""

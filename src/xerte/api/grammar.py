@@ -23,6 +23,8 @@ Groups = Mapping[str, Sequence[str]]
 MOST = 200_000
 """So many events are looked at for one answer; beyond, only those that happened before."""
 
+_NAMED = 5
+
 
 def chosen(text: str, names: Vocabulary, groups: Groups | None = None, new: list[str] | None = None) -> Int | None:
     """The ids that a word stands for; None for all.
@@ -79,6 +81,17 @@ def _members(name: str, names: Vocabulary, groups: Groups | None) -> list[str]:
 def _member(name: str, names: Vocabulary) -> Int:
     found = chosen(name, names)
     return np.arange(len(names)) if found is None else found
+
+
+def left_aside(text: str, names: Vocabulary, groups: Groups | None) -> str | None:
+    """A note about members of a word's groups that the dataset does not know: they are not asked about."""
+    parts = [] if text in names else [part.strip() for part in text.split(" | ")]
+    members = [one for part in parts if part.startswith(GROUP) for one in (groups or {}).get(part[1:], ())]
+    aside = [one for one in dict.fromkeys(members) if one not in names and ANY not in one]
+    if not aside:
+        return None
+    more = f" and {len(aside) - _NAMED} more" if len(aside) > _NAMED else ""
+    return f"{text} names what is no {names.kind} here: {', '.join(aside[:_NAMED])}{more}"
 
 
 def read_groups(path: Path) -> Groups:

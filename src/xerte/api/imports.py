@@ -76,18 +76,20 @@ def import_events(
     test_from: str | None = None,
     replace: bool = False,
     aliases: Pairs | None = None,
+    memory: int | None = None,
     **options: Any,
 ) -> Imported:
     """Reads events, splits them in time and keeps them as a dataset.
 
     Args:
-        path: events files, a DataFrame, or one folder in the benchmark format, whose splits stay as given.
+        path: events files, folders of them, a pattern like events/*.parquet, a DataFrame, or one folder in the
+            benchmark format, whose splits stay as given.
         name: what to call it.
         fractions: of facts in train, valid and test (default: 0.8, 0.1, 0.1).
         valid_from, test_from: cut at these dates instead.
         replace: whether a dataset of that name may be overwritten.
         aliases: other names of entities, and the name each stands for: a mapping, or a file of two columns.
-        options: of `xerte.data.events.read_events`.
+        memory: bytes that it may take; see `xerte.data.events.read_events`, which has the other `options`.
     """
     taken = catalog.dataset_folder(name)
     if taken.exists() and not replace:
@@ -96,13 +98,11 @@ def import_events(
         )
     splits: dict[str, Any] = {"fractions": fractions, "valid_from": valid_from, "test_from": test_from}
     paths = paths_of(path)
-    if paths and len(paths) == 1 and paths[0].is_dir():
-        if not is_benchmark(paths[0]):
-            raise InputError(f"{paths[0]} is a folder without train.txt: give the events files in it one by one")
+    if paths and len(paths) == 1 and is_benchmark(paths[0]):
         if options or aliases or fractions or valid_from:
             raise InputError(f"{paths[0]} is a folder in the benchmark format: its columns and splits are given")
         return _kept(_from_folder(paths[0], name), None, [], replace)
-    return _kept(*read_dataset(path, name, aliases=aliases, **splits, **options), replace)
+    return _kept(*read_dataset(path, name, aliases=aliases, memory=memory, **splits, **options), replace, memory)
 
 
 def read_dataset(
@@ -155,12 +155,18 @@ def _still_alike(findings: Sequence[Finding], merged: Dataset) -> list[Finding]:
     ]
 
 
-def _kept(dataset: Dataset, report: "ReadReport | None", more: Sequence[Finding], may_replace: bool) -> Imported:
+def _kept(
+    dataset: Dataset,
+    report: "ReadReport | None",
+    more: Sequence[Finding],
+    may_replace: bool,
+    memory: int | None = None,
+) -> Imported:
     folder = catalog.add(dataset, replace=may_replace)
     dataset = store.open_dataset(folder)
     found = [*(report.findings if report else ()), *more, *findings(dataset)]
     try:
-        if not make_index(dataset):
+        if not make_index(dataset, memory):
             raise OSError("nothing can be written beside the dataset")
     except (XerteError, OSError, ImportError, MemoryError, RuntimeError) as error:
         # The dataset is whole, and whoever needs the index makes it.

@@ -6,7 +6,7 @@ from threading import Lock
 
 from xerte.api import schemas
 from xerte.api.live import compact_soon
-from xerte.data.appending import Appender, Report, Row
+from xerte.data.appending import Appender, Report
 from xerte.data.dataset import Dataset
 from xerte.data.live import appender
 from xerte.errors import InputError
@@ -32,26 +32,27 @@ class Intake:
             (f"event {number}", event.model_dump(exclude_none=True, mode="json"))
             for number, event in enumerate(events, 1)
         ]
-        report, reasons = Report(), list[schemas.Refused]()
+        report, refused = Report(), dict[int, InputError]()
+
+        def refuse(where: str, error: InputError) -> None:
+            refused[int(where.removeprefix("event "))] = error
+
         with self._lock:
             self._appender = self._appender or appender(dataset)
-            self._append(self._appender, rows, report, reasons)
-            if report.stored and time.monotonic() - self._looked > _PAUSE_S:
+            try:
+                report = self._appender.append(rows, on_bad=refuse)
+            except InputError as error:  # the log cannot be written: nothing is stored
+                refused = dict.fromkeys(range(1, len(rows) + 1), error)
+            if report.changed and time.monotonic() - self._looked > _PAUSE_S:
                 self._looked = time.monotonic()
                 compact_soon(dataset.refreshed())
-        return schemas.Taken(stored=report.stored, repeated=report.repeated, refused=len(reasons), reasons=reasons)
+        reasons = [_refused(number, error) for number, error in sorted(refused.items())]
+        return schemas.Taken(
+            stored=report.stored, repeated=report.repeated, refused=len(reasons), reasons=reasons,
+            corrected=report.corrected, retracted=report.retracted,
+        )  # fmt: skip
 
-    def _append(self, log: Appender, rows: Sequence[Row], report: Report, reasons: list[schemas.Refused]) -> None:
-        """A list is in or out as a whole, so one with a mistake is halved until the mistake is alone."""
-        if not rows:
-            return
-        try:
-            report.add(log.append(rows))
-        except InputError as error:
-            if len(rows) == 1:
-                place, message = rows[0][0].removeprefix("event "), error.message.removeprefix(f"{rows[0][0]}: ")
-                reasons.append(schemas.Refused(event=int(place), code=error.code, message=message, hint=error.hint))
-                return
-            middle = len(rows) // 2
-            self._append(log, rows[:middle], report, reasons)
-            self._append(log, rows[middle:], report, reasons)
+
+def _refused(number: int, error: InputError) -> schemas.Refused:
+    message = error.message.removeprefix(f"event {number}: ")
+    return schemas.Refused(event=number, code=error.code, message=message, hint=error.hint)

@@ -1,14 +1,27 @@
 """How likely answers are: a model's calibration applied to a batch of questions."""
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from xerte.api.forecast import Coverage, Strangers
 from xerte.evaluation.calibration import Calibration
 from xerte.evaluation.situation import Situation
+from xerte.experiment.calibrated import calibration_of
 from xerte.forecaster import Queries, Scores
 from xerte.graph.index import TemporalIndex
+from xerte.types import ProgressCallback
+
+if TYPE_CHECKING:
+    from xerte.api.model import Model
+
+
+def learn_calibration(model: "Model", progress: ProgressCallback | None = None) -> None:
+    """Gives a model its calibration before its first forecast would: one that was not kept takes seconds to learn."""
+    if "calibration" not in vars(model):
+        about = model.forecaster, model.dataset, model.history, model.metadata
+        vars(model)["calibration"] = calibration_of(*about, progress)
 
 
 class Likely:
@@ -38,7 +51,8 @@ class Likely:
         answer = found[:, : entity.shape[1]] if self._by_place else found.gather(1, entity)
         flat = answer.flatten()
         pairs = list(zip(flat.tolist(), self.calibration.reliability(flat.numpy()), strict=True))
-        return [pairs[start : start + entity.shape[1]] for start in range(0, len(pairs), max(1, entity.shape[1]))]
+        rows, size = entity.shape
+        return [pairs[row * size : (row + 1) * size] for row in range(rows)]
 
     @cached_property
     def strangers(self) -> list[Strangers]:

@@ -2,24 +2,25 @@
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xerte.api.datasets import load
 from xerte.data import catalog, compaction, live, rows, store
-from xerte.data.appending import Appender, Report, Row
+from xerte.data.appending import Appender, Report
 from xerte.data.backup import backup as write_backup
 from xerte.data.backup import restore as read_backup
 from xerte.data.dataset import Dataset, Kept
-from xerte.data.eventstore import Kind, Version
+from xerte.data.logrows import Kind, Version
 from xerte.data.published import BENCHMARKS
 from xerte.errors import InputError
 
 BATCH = 5000
+_Row = TypeVar("_Row")
 COMPACT_AFTER = 100_000
 """So many appended facts, or a tenth of the columns if that is more, are compacted in the background."""
 
@@ -69,7 +70,7 @@ def append_events(name: str, events: Iterable[Any], *, future: bool = False) -> 
     return Appended(name, report, len(dataset.facts))
 
 
-def batches(events: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
+def batches(events: Iterable[_Row], size: int = BATCH) -> Iterator[list[_Row]]:
     """The events in groups of this many."""
     stream = iter(events)
     while batch := list(islice(stream, size)):
@@ -81,16 +82,27 @@ def appender(name: str, *, future: bool = False) -> Appender:
     return live.appender(load(name), future=future)
 
 
-def versions(name: str, id: str) -> list[dict[str, Any]]:
+def retract(name: str, events: Sequence[live.Which], known_at: str | None = None) -> Appended:
+    """Ends events, given by their ids or as (subject, relation, object, time)."""
+    return append_events(name, [live.retraction(one, known_at) for one in events])
+
+
+def correct(name: str, event: live.Which, changes: Mapping[str, str], known_at: str | None = None) -> Appended:
+    """Changes what an event says, which is given by its id or as (subject, relation, object, time)."""
+    return append_events(name, [live.correction(load(name), event, changes, known_at)])
+
+
+def versions(name: str, event: live.Which) -> list[dict[str, Any]]:
     """Every version of an event, in the order of arrival.
 
     Raises:
-        InputError: nothing with this id was ever imported or appended.
+        InputError: nothing with this id, or that says this, was ever imported or appended.
     """
     dataset = load(name)
-    found = live.versions(dataset, id)
+    found = live.versions(dataset, event)
     if not found:
-        raise InputError(f"no event with the id {id} was ever appended to {name}")
+        what = f"with the id {event}" if isinstance(event, str) else f"({', '.join(event)})"
+        raise InputError(f"no event {what} was ever appended to {name}")
     return [_version(dataset, version) for version in found]
 
 

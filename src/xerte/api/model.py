@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from xerte.api.ask import Asker
 from xerte.api.asking import to_answers, to_candidates, to_names, to_queries, to_questions
 from xerte.api.datasets import load
 from xerte.api.explainer import Explainer
@@ -19,7 +18,6 @@ from xerte.api.forecast import UNKNOWN, Asked, Forecast, Question, Time, refuse_
 from xerte.api.likely import Likely
 from xerte.api.notes import Notes
 from xerte.api.reliability import MOST, reliability_of
-from xerte.api.replies import Reply, Scan
 from xerte.api.traces import trace_of
 from xerte.api.whatif import FactInNames, Supposed, what_if
 from xerte.data.dataset import Dataset
@@ -34,7 +32,6 @@ from xerte.experiment.device import choose_device, one_thread
 from xerte.experiment.growing import grown
 from xerte.experiment.horizon import many_steps as far_ahead
 from xerte.experiment.kept import FLOOR, standing
-from xerte.experiment.online import Online, evaluate_online
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
 from xerte.experiment.trace import Trace
@@ -42,6 +39,11 @@ from xerte.forecaster import Forecaster, Learner, Queries, Scores, ask, batch_si
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
 from xerte.types import Precision, ProgressCallback, Split
+
+if TYPE_CHECKING:
+    from xerte.api.ask import Asker
+    from xerte.api.replies import Reply, Scan
+    from xerte.experiment.online import Online
 
 _SMALL = 16
 """So few questions are answered by one thread."""
@@ -71,6 +73,10 @@ class Model:
         self.forecaster, self.dataset, self.prepare_s = forecaster, dataset, prepare_s
         self.device, self.metadata = choose_device(device), dict(metadata or {})
         self.source = forecaster.name  # what to type to have it again
+
+    def __repr__(self) -> str:
+        """What it is, on a line: <Model games-auto: best on games>."""
+        return f"<Model {self.source}: {self.forecaster.name} on {self.dataset.name}>"
 
     @classmethod
     def load(cls, name: str | Path, dataset: Dataset | str | None = None, device: str = "cpu") -> "Model":
@@ -105,6 +111,11 @@ class Model:
         """Every fact of the dataset, so ordered that all before a time is one range."""
         return index_of(self.dataset, self.device)
 
+    @cached_property
+    def _history_here(self) -> TemporalIndex:
+        """The same in the host's memory: what is said beside the scores is a few numbers, sooner read there."""
+        return self.history if self.device.type == "cpu" else index_of(self.dataset)
+
     def refresh(self) -> None:
         """Reads what was appended to the dataset since; microseconds where nothing was. Every forecast begins so."""
         newest = self.dataset.refreshed()
@@ -115,7 +126,7 @@ class Model:
             frame = self.forecaster.frame
             frame = replace(frame, num_entities=newest.num_entities, num_relations=newest.num_relations)
             self.forecaster = grown(self.forecaster, frame)
-        for made_of_it in ("history", "_notes"):
+        for made_of_it in ("history", "_history_here", "_notes"):
             vars(self).pop(made_of_it, None)
         if "_asker" in vars(self):
             vars(self)["_asker"] = self._asker.over(newest)
@@ -126,7 +137,7 @@ class Model:
         What is made once of the history is made before, and shared.
         """
         self.refresh()
-        _ = self.history, self.calibration, self._notes
+        _ = self.history, self._history_here, self.calibration, self._notes
         return copy.copy(self)
 
     def forecast(
@@ -165,7 +176,7 @@ class Model:
         refuse_bad_top(top)
         if coverage is not None and (without or given or among is not None):
             raise InputError(
-                "a set that holds the answer so often is known of all candidates and the true history only"
+                "a coverage needs all candidates and the true history: leave out candidates and suppositions"
             )
         if without or given:
             return what_if(self, question, top, None if among is None else to_names(among), without, given)
@@ -175,6 +186,7 @@ class Model:
         """The same forecaster over a changed history."""
         model = Model(self.forecaster, change.dataset, self.prepare_s, str(self.device), self.metadata)
         vars(model)["history"] = self.history.with_facts(change.given, change.hidden)
+        vars(model)["_history_here"] = self._history_here.with_facts(change.given, change.hidden)
         vars(model)["calibration"] = self.calibration
         return model
 
@@ -210,35 +222,40 @@ class Model:
                 f"{self.dataset.name} has too few validation facts to learn from how large such sets must be"
             )
         asked = to_questions(questions)
-        queries = to_queries(self.dataset, asked).to(self.device)
-        asked = [replace(question, time=self.dataset.calendar.in_iso(question.time)) for question in asked]
+        here = to_queries(self.dataset, asked)
+        queries = here.to(self.device)
+        asked = [self._in_iso(question) for question in asked]
         candidates = None if among is None else to_candidates(self.dataset, among)
-        notes = self._notes.of(asked, queries)
         size = batch_size_for(self.dataset, self.history.device)
         forecasts: list[Forecast] = []
-        for start in range(0, len(asked), size):
-            rows = slice(start, start + size)
-            with one_thread() if len(asked) <= _SMALL else nullcontext():
+        with one_thread() if len(asked) <= _SMALL else nullcontext():
+            notes = self._notes.of(asked, here)
+            for start in range(0, len(asked), size):
+                rows = slice(start, start + size)
                 scores = ask(self.forecaster, self.history, queries[rows])
-            likely = self._likely(queries[rows], scores, top if candidates is None and coverage is None else None)
-            sizes = [top] * len(queries[rows])
-            if coverage is not None and likely is not None:
-                sizes, candidates = likely.set_sizes(coverage), torch.arange(self.dataset.num_entities)
-            answers = to_answers(self.dataset, scores, max(sizes, default=1), candidates, likely)
-            # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
-            kept = scores if len(asked) == 1 else None
-            for at, (question, best) in enumerate(zip(asked[rows], answers, strict=True)):
-                explainer = Explainer(
-                    self.forecaster, self.history, self.dataset, queries, start + at, kept, candidates
-                )
-                forecast = Forecast(question, self.name, best[: sizes[at]], notes[start + at], explainer=explainer)
-                if likely is not None:
-                    sets = None if coverage is None else likely.coverage(coverage)
-                    forecast = replace(forecast, strangers=likely.strangers[at], coverage=sets)
-                forecasts.append(forecast)
-            if progress is not None:
-                progress(len(forecasts), len(asked))
+                first = top if candidates is None and coverage is None else None
+                likely = self._likely(here[rows], scores, first)
+                sizes = [top] * len(asked[rows])
+                if coverage is not None and likely is not None:
+                    sizes, candidates = likely.set_sizes(coverage), torch.arange(self.dataset.num_entities)
+                answers = to_answers(self.dataset, scores, max(sizes, default=1), candidates, likely)
+                # What explains a lone question is kept; one of many is asked again, alone, when its reasons are wanted.
+                kept = scores if len(asked) == 1 else None
+                for at, (question, best) in enumerate(zip(asked[rows], answers, strict=True)):
+                    explainer = Explainer(
+                        self.forecaster, self.history, self.dataset, queries, start + at, kept, candidates
+                    )
+                    strangers = None if likely is None else likely.strangers[at]
+                    sets = None if likely is None or coverage is None else likely.coverage(coverage)
+                    more: dict[str, Any] = {"strangers": strangers, "coverage": sets, "explainer": explainer}
+                    forecasts.append(Forecast(question, self.name, best[: sizes[at]], notes[start + at], **more))
+                if progress is not None:
+                    progress(len(forecasts), len(asked))
         return forecasts
+
+    def _in_iso(self, question: Question) -> Question:
+        time = self.dataset.calendar.in_iso(question.time)
+        return question if time == question.time else replace(question, time=time)
 
     @cached_property
     def calibration(self) -> Calibration | None:
@@ -247,14 +264,16 @@ class Model:
 
     def _likely(self, queries: Queries, scores: Scores, first: int | None) -> Likely | None:
         found = self.calibration
-        return None if found is None else Likely(found, self.history, queries, scores, first)
+        return None if found is None else Likely(found, self._history_here, queries, scores, first)
 
     @cached_property
     def _notes(self) -> Notes:
-        return Notes(self.dataset, self.history, self.forecaster)
+        return Notes(self.dataset, self._history_here, self.forecaster)
 
     @cached_property
-    def _asker(self) -> Asker:
+    def _asker(self) -> "Asker":
+        from xerte.api.ask import Asker
+
         return Asker(self.dataset, self)
 
     def ask(
@@ -270,7 +289,7 @@ class Model:
         as_of: Time | None = None,
         top: int = 10,
         groups: Mapping[str, Sequence[str]] | None = None,
-    ) -> Reply:
+    ) -> "Reply":
         """How likely events are, when they come, how often; from rates of past events, calibrated on valid.
 
         `model.ask("Ann", "helps", "Ben", within="30d").answers[0].probability`
@@ -295,7 +314,7 @@ class Model:
 
     def scan(
         self, next: str | int = 1, as_of: Time | None = None, top: int = 20, watch: Iterable[str] | None = None
-    ) -> Scan:
+    ) -> "Scan":
         """The likeliest next events of all that ever happened (to those watched), and those far above their rate."""
         self.refresh()
         return self._asker.scan(next, as_of, top, watch)
@@ -331,12 +350,14 @@ class Model:
         verdict = judge(*asked, history, progress=progress, precision=how, known_before=known_before)
         return replace(verdict, protocol=replace(verdict.protocol, history=words))
 
-    def evaluate_online(self, times: int | None = None) -> Online:
+    def evaluate_online(self, times: int | None = None) -> "Online":
         """The judge's verdict on a model that learns from each time of test once it is over, beside this one's.
 
         Args:
             times: ask only about so many first times of test, and choose the learning rate on as many of valid.
         """
+        from xerte.experiment.online import evaluate_online
+
         return evaluate_online(self.forecaster, self.metadata, self.dataset, self.history, times)
 
     def evaluate_probabilities(

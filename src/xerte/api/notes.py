@@ -10,7 +10,7 @@ from torch import Tensor
 from xerte.api.forecast import Question
 from xerte.data.dataset import Dataset
 from xerte.data.directions import relation_of
-from xerte.data.words import counted
+from xerte.data.words import counted, readable
 from xerte.forecaster import Forecaster, Learner, Queries
 from xerte.graph.index import TemporalIndex
 
@@ -40,11 +40,11 @@ class Notes:
         ):
             lines = []
             if not count:
-                lines.append(f"no prior facts: nothing is known of {question.known} before {question.time}")
+                lines.append(f"no prior facts: nothing is known of {readable(question.known)} before {question.time}")
             if not known:
-                lines.append(f"{question.known} is in no training fact")
+                lines.append(f"{readable(question.known)} is in no training fact")
             if not self._relations_seen[relation]:
-                lines.append(f"{data.relations[relation]} is in no training fact")
+                lines.append(f"{readable(data.relations[relation])} is in no training fact")
             if time > last + calendar.ticks_per_unit:
                 away = counted((time - last) // calendar.ticks_per_unit, calendar.unit.value)
                 lines.append(f"the history ends at {calendar.format(last)}, {away} before the question")
@@ -73,6 +73,11 @@ class Notes:
         seen: list[bool] = self.dataset.relations_seen_in_train().tolist()
         return seen
 
+    @cached_property
+    def _entities_seen(self) -> Tensor:
+        """For every entity, whether a training fact names it."""
+        return torch.from_numpy(self.dataset.seen_in_train())
+
     def _seen(self, entity: Tensor, start: Tensor, stop: Tensor) -> list[bool]:
         """Whether a training fact names each entity, given the range of its prior edges.
 
@@ -82,6 +87,6 @@ class Notes:
         seen = torch.zeros_like(start, dtype=torch.bool)
         seen[first] = self.history.edges(start[first]).fact < self.dataset.sizes[0]
         if not bool(seen.all()):
-            seen |= torch.from_numpy(self.dataset.seen_in_train()).to(seen.device)[entity]
+            seen |= self._entities_seen.to(seen.device)[entity]
         found: list[bool] = seen.tolist()
         return found

@@ -30,7 +30,8 @@ class Preview:
         summary: format, rows and how time would be read, on one line.
         columns: with what each could be.
         problems: what to know before importing it.
-        command: an import command to paste; `<…>` stands for what could not be guessed.
+        command: an import command to paste; `<…>` stands for what could not be guessed. Empty for a matrix that no
+            query can read.
         options: what could be guessed, by the names of `xerte.api.imports.import_events`.
     """
 
@@ -66,13 +67,17 @@ def preview(files: Sequence[Path], **options: Any) -> Preview:
     problems = _problems(guess, faults)
     chosen = _chosen(guess, bool(faults), no_header)
     chosen += [(f"--{key}", str(value)) for key, value in options.items()]
+    matrix = guess.matrix
     guessed = {
-        key[2:].replace("-", "_"): value for key, value in chosen if value and not value.strip("=").startswith("<")
+        key[2:].replace("-", "_"): value
+        for key, value in chosen
+        if value and not value.strip("=").startswith("<") and not (matrix and key in ("--subject", "--object"))
     }
     if no_header:
         guessed["header"] = "false"
     summary = _summary(source, guess.rows, guess.reading)
-    return Preview(summary, guess.columns, problems, _command(files, chosen), guessed)
+    command = "" if matrix and not matrix.query else _command(files, chosen, matrix.query if matrix else "")
+    return Preview(summary, guess.columns, problems, command, guessed)
 
 
 def _summary(source: Source, rows: int, reading: TimeReading | InputError | None) -> str:
@@ -108,7 +113,7 @@ def _faults(source: Source) -> list[str]:
 def _problems(guess: Guess, faults: Sequence[str]) -> list[str]:
     problems = [f"{fault} (a bad row)" for fault in faults]
     filled = {column.role: column for column in guess.columns}
-    for role in ("subject", "relation", "object", "time"):
+    for role in ("time",) if guess.matrix else ("subject", "relation", "object", "time"):
         if role not in guess.written:
             instead = ", or write what is done, like =beats" if role == "relation" else ""
             problems.append(f"no column looks like the {role}: choose one{instead}")
@@ -162,8 +167,8 @@ def _chosen(guess: Guess, faulty: bool, no_header: bool) -> list[tuple[str, str]
     return chosen
 
 
-def _command(files: Sequence[Path], chosen: Sequence[tuple[str, str]]) -> str:
+def _command(files: Sequence[Path], chosen: Sequence[tuple[str, str]], query: str) -> str:
     name = re.sub(r"[^\w-]+", "-", files[0].name.partition(".")[0]).strip("-_") or "mine"
-    words = [shlex.quote(str(file)) for file in files]
+    words = [f"--sql {shlex.quote(query)}"] if query else [shlex.quote(str(file)) for file in files]
     words += [f"{option} {shlex.quote(value)}" if value else option for option, value in chosen]
     return "xerte data import " + " ".join([*words, f"--name {name.lower()}"])

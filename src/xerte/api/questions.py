@@ -45,7 +45,9 @@ def read_questions(path: Path) -> list[Question]:
 
 def read_names(path: Path) -> list[str]:
     """One name per line; empty lines do not count."""
-    if path.exists() and not path.is_file():
+    if not path.exists():
+        raise InputError(f"{path} does not exist", hint="give a file with one name per line")
+    if not path.is_file():
         raise InputError(f"{path} cannot be read as a list of names: it is not a regular file")
     try:
         text = path.read_text("utf-8")

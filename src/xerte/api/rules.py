@@ -138,7 +138,7 @@ def rules(
         query, answer = queries[row : row + 1].to(device), int(truth[row])
         scores = ask(model.forecaster, model.history, query)
         if done == 1 and not any(part.evidence or part.growth for part in scores.parts):
-            raise InputError(f"{model.name} names no facts: nothing is known of what it goes by")
+            raise InputError(f"{model.name} names no facts, so it has no rules to show")
         best = int(scores.scores[0].masked_fill(~scores.reached[0], float("-inf")).argmax())
         if bool(scores.reached[0, best]):
             _first(Attribution(scores, 0, best, telling), query, best, best == answer, found)

@@ -10,6 +10,9 @@ import numpy.typing as npt
 from xerte.api.datasets import Match
 from xerte.data.dataset import Dataset
 
+_SAMPLE = 1 << 20
+"""So much of the text tells which of several words is rarest."""
+
 
 @dataclass(frozen=True)
 class NameIndex:
@@ -72,7 +75,7 @@ class NameIndex:
             yield from range(len(self.names))
             return
         text = self._text
-        rarest = words[0] if len(words) == 1 else min(dict.fromkeys(words), key=text.count)
+        rarest = min(dict.fromkeys(words), key=lambda word: (text.count(word, 0, _SAMPLE), -len(word)))
         at = text.find(rarest)
         while at >= 0:
             end = text.index("\n", at)

@@ -6,11 +6,10 @@ document of `schemas` that `--json` prints and HTTP returns.
 
 from pathlib import Path
 from threading import RLock
+from typing import TYPE_CHECKING
 
 from xerte import __version__
 from xerte.api import datasets, schemas
-from xerte.api.ask import MODEL as RATES
-from xerte.api.ask import Asker
 from xerte.api.compare import Comparison, compare
 from xerte.api.explain import Explanation
 from xerte.api.forecast import Forecast
@@ -21,6 +20,9 @@ from xerte.experiment.device import choose_device, share_threads
 from xerte.experiment.shelf import TrainedModel, default_model, models, version
 from xerte.forecaster import Learner
 from xerte.types import ProgressCallback
+
+if TYPE_CHECKING:
+    from xerte.api.ask import Asker
 
 
 class Service:
@@ -61,8 +63,11 @@ class Service:
                 self._models[dataset, chosen] = Model.load(chosen, self.dataset(dataset), self._device)
             return self._models[dataset, chosen]
 
-    def asker(self, dataset: str, name: str | None = None, progress: ProgressCallback | None = None) -> Asker:
+    def asker(self, dataset: str, name: str | None = None, progress: ProgressCallback | None = None) -> "Asker":
         """What says how likely events are: rates that listen to this model, to the newest trained one, or to none."""
+        from xerte.api.ask import MODEL as RATES
+        from xerte.api.ask import Asker
+
         data = self.dataset(dataset)
         if name == RATES:
             return Asker(data)

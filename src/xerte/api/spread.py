@@ -1,26 +1,31 @@
 """Work in parts, on the workers of a cluster: what each worker does, and how parts are joined."""
 
+import json
+import socket
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
-from xerte.api.ask import MODEL as RATES
 from xerte.api.ask import Asker
 from xerte.api.backtest import Folds, Plan, parse_retrain
 from xerte.api.experiments import Experiment, Ran, Runner
 from xerte.api.faithfulness import Draw, Examined, drawn, examine
 from xerte.api.model import Model
 from xerte.api.questions import read_names, read_questions, write_answers
-from xerte.api.service import Service
+from xerte.api.versions import DatasetVersions
 from xerte.cluster import Cluster
+from xerte.data.catalog import load
 from xerte.data.dataset import Dataset
 from xerte.errors import InputError
 from xerte.evaluation.evaluate import Judge, Judged
 from xerte.evaluation.metrics import Evaluation
 from xerte.experiment.horizon import many_steps as far_ahead
+from xerte.experiment.shelf import version
 from xerte.explanation.faithfulness import Case, Examiner
+from xerte.files import write_json
 from xerte.forecaster import batch_size_for
 from xerte.rates.folds import Fold
 from xerte.types import Precision, ProgressCallback, Split
@@ -29,7 +34,67 @@ _BATCHES = 8
 """Batches in a task: seconds of work, so that handing it out costs nothing beside it."""
 _EXAMINED = 8
 """Questions in a task, likewise."""
+_SETTINGS = "_settings.json"
+"""Beside the parts; readers of a folder of Parquet leave out names that begin so."""
 PARTS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What workers open, and how they know it for the same.
+
+    Attributes:
+        dataset: its folder, or the name of the embedded world.
+        facts: its version; workers read it as it was then, whatever is appended meanwhile.
+        model: its name or folder; None: rates alone.
+        weights: their version; None where there are none.
+    """
+
+    dataset: str
+    facts: str
+    model: str | None
+    weights: str | None
+
+    @staticmethod
+    def of(dataset: Dataset, model: Model | None) -> "Source":
+        """What a dataset and a model are opened from.
+
+        Raises:
+            InputError: workers cannot open the dataset, which lies in memory only.
+        """
+        facts = DatasetVersions().of(dataset)
+        if model is None:
+            return Source(_shareable(dataset), facts, None, None)
+        return Source(_shareable(dataset), facts, model.source, version(model.metadata))
+
+    def open_dataset(self) -> Dataset:
+        """On a worker.
+
+        Raises:
+            InputError: it finds another dataset there.
+        """
+        dataset, versions = load(self.dataset), DatasetVersions()
+        if versions.of(dataset) == self.facts:
+            return dataset
+        try:
+            return versions.dataset(dataset, self.facts)
+        except InputError as error:
+            raise error.at(f"the worker on {socket.gethostname()}") from None
+
+    def open_model(self) -> Model:
+        """On a worker.
+
+        Raises:
+            InputError: it finds another dataset or other weights there.
+        """
+        assert self.model is not None
+        model = Model.load(self.model, self.open_dataset())
+        if version(model.metadata) != self.weights:
+            raise InputError(
+                f"the worker on {socket.gethostname()} finds other weights in {self.model} than were read here: "
+                "copy the model there, and leave it alone meanwhile"
+            )
+        return model
 
 
 def evaluate_on(
@@ -51,7 +116,7 @@ def evaluate_on(
         InputError: workers cannot open the dataset, which lies in memory only.
     """
     started, cluster = perf_counter(), Cluster(address)
-    asked = (_shareable(model.dataset), model.source, str(split), str(precision), many_steps)
+    asked = (Source.of(model.dataset, model), str(split), str(precision), many_steps)
     judge, words = _judge_of(model, split, precision, many_steps)
     size = _BATCHES * batch_size_for(model.dataset, model.history.device)
     tasks = [(*asked, start, min(start + size, len(judge))) for start in range(0, len(judge), size)]
@@ -102,7 +167,7 @@ def forecast_parts(
         raise InputError(f"{questions} holds two parts called {twice}, whose answers would be one file: rename one")
     if answers.resolve() == questions.resolve():
         raise InputError(f"{answers} holds the questions: name another folder for the answers")
-    answers.mkdir(parents=True, exist_ok=True)
+    _refuse_other_answers(answers, model, top, None if among is None else read_names(among))
     left = [file for file in files if not (answers / f"{file.stem}.parquet").exists()]
     before = len(files) - len(left)
     limits = (top, None if among is None else str(among))
@@ -112,8 +177,8 @@ def forecast_parts(
             if progress is not None:
                 progress(done, len(files))
         return len(left), before
-    asked = (_shareable(model.dataset), model.source)
-    tasks = [(*asked, str(file), str(answers / f"{file.stem}.parquet"), *limits) for file in left]
+    asked = Source.of(model.dataset, model)
+    tasks = [(asked, str(file), str(answers / f"{file.stem}.parquet"), *limits) for file in left]
     done = before
 
     def report(*_: object) -> None:
@@ -124,6 +189,31 @@ def forecast_parts(
 
     Cluster(address).map(_answered, tasks, report)
     return len(left), before
+
+
+def _refuse_other_answers(folder: Path, model: Model, top: int, among: Sequence[str] | None) -> None:
+    """Notes whose answers a folder holds, so that parts of two models never lie side by side."""
+    facts = DatasetVersions().of(model.dataset).partition("+")[0]  # it may grow meanwhile
+    settings: dict[str, Any] = {
+        "dataset": model.dataset.name,
+        "facts": facts,
+        "model": model.name,
+        "weights": version(model.metadata),
+    }
+    settings |= {"top": top, "among": among}
+    file = folder / _SETTINGS
+    try:
+        there = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        write_json(file, settings)
+    except (OSError, ValueError, RecursionError):
+        raise InputError(f"{file} cannot be read", hint="choose another folder or remove it") from None
+    else:
+        if there != settings:
+            raise InputError(
+                f"{folder} holds answers of another model, or from other facts, or another number of them",
+                hint="choose another folder or remove it",
+            )
 
 
 def ask_folds_on(
@@ -147,14 +237,14 @@ def ask_folds_on(
     blocks: dict[int, list[int]] = {}
     for number in numbers:
         blocks.setdefault(number // every if every else number, []).append(number)
-    asked = _shareable(asker.dataset), asker.source
+    asked = Source.of(asker.dataset, asker.model)
     groups = list(blocks.values())
 
     def keep(place: int, folds: list[Fold]) -> None:
         for number, fold in zip(groups[place], folds, strict=True):
             done(number, fold)
 
-    Cluster(address).map(_asked, [(*asked, plan, tuple(group)) for group in groups], keep)
+    Cluster(address).map(_asked, [(asked, plan, tuple(group)) for group in groups], keep)
 
 
 def examine_on(
@@ -170,7 +260,7 @@ def examine_on(
         count: how many questions there are.
         done: called with how many more were examined.
     """
-    asked = _shareable(model.dataset), model.source, draw, tuple(ks), count
+    asked = Source.of(model.dataset, model), draw, tuple(ks), count
     tasks = [(*asked, start, min(start + _EXAMINED, count)) for start in range(0, count, _EXAMINED)]
     parts = Cluster(address).map(_examined, tasks, lambda _, some: done(len(some)))
     return [one for part in parts for one in part]
@@ -219,25 +309,23 @@ def _judge_of(model: Model, split: Split, precision: Precision, many_steps: bool
 
 
 @lru_cache(maxsize=2)
-def _model(dataset: str, source: str) -> Model:
-    return Model.load(source, dataset)
+def _model(source: Source) -> Model:
+    return source.open_model()
 
 
 @lru_cache(maxsize=2)
-def _judge(dataset: str, source: str, split: str, precision: str, many_steps: bool) -> Judge:
-    return _judge_of(_model(dataset, source), Split(split), Precision(precision), many_steps)[0]
+def _judge(source: Source, split: str, precision: str, many_steps: bool) -> Judge:
+    return _judge_of(_model(source), Split(split), Precision(precision), many_steps)[0]
 
 
-def _judged(
-    dataset: str, source: str, split: str, precision: str, many_steps: bool, start: int, stop: int
-) -> list[Judged]:
-    judge = _judge(dataset, source, split, precision, many_steps)
+def _judged(source: Source, split: str, precision: str, many_steps: bool, start: int, stop: int) -> list[Judged]:
+    judge = _judge(source, split, precision, many_steps)
     size = batch_size_for(judge.dataset, judge.history.device)
     return [judge(slice(at, min(at + size, stop))) for at in range(start, stop, size)]
 
 
-def _answered(dataset: str, source: str, questions: str, answers: str, top: int, among: str | None) -> int:
-    return _answer_part(_model(dataset, source), Path(questions), Path(answers), top, among)
+def _answered(source: Source, questions: str, answers: str, top: int, among: str | None) -> int:
+    return _answer_part(_model(source), Path(questions), Path(answers), top, among)
 
 
 def _answer_part(model: Model, questions: Path, answers: Path, top: int, among: str | None) -> int:
@@ -248,23 +336,22 @@ def _answer_part(model: Model, questions: Path, answers: Path, top: int, among: 
 
 
 @lru_cache(maxsize=2)
-def _folds(dataset: str, source: str | None, plan: Plan) -> Folds:
-    return Folds(Service("cpu").asker(dataset, source or RATES), plan)
+def _folds(source: Source, plan: Plan) -> Folds:
+    model = None if source.model is None else _model(source)
+    return Folds(Asker(source.open_dataset() if model is None else model.dataset, model), plan)
 
 
-def _asked(dataset: str, source: str | None, plan: Plan, numbers: Sequence[int]) -> list[Fold]:
-    return [_folds(dataset, source, plan).asking(number)() for number in numbers]
+def _asked(source: Source, plan: Plan, numbers: Sequence[int]) -> list[Fold]:
+    return [_folds(source, plan).asking(number)() for number in numbers]
 
 
 @lru_cache(maxsize=2)
-def _cases(dataset: str, source: str, draw: Draw, count: int) -> tuple[Examiner, list[Case]]:
-    return drawn(_model(dataset, source), draw, count)
+def _cases(source: Source, draw: Draw, count: int) -> tuple[Examiner, list[Case]]:
+    return drawn(_model(source), draw, count)
 
 
-def _examined(
-    dataset: str, source: str, draw: Draw, ks: Sequence[int], count: int, start: int, stop: int
-) -> list[Examined]:
-    examiner, cases = _cases(dataset, source, draw, count)
+def _examined(source: Source, draw: Draw, ks: Sequence[int], count: int, start: int, stop: int) -> list[Examined]:
+    examiner, cases = _cases(source, draw, count)
     return [examine(examiner, case, ks) for case in cases[start:stop]]
 
 

@@ -14,6 +14,7 @@ from xerte.errors import InputError
 from xerte.experiment import train as experiment
 from xerte.experiment.answering import decisions as decisions
 from xerte.experiment.answering import roll_back as roll_back
+from xerte.experiment.answering import why as why
 from xerte.experiment.continuing import Continued as Continued
 from xerte.experiment.continuing import continue_training as experiment_continue
 from xerte.experiment.opening import run_folder as run_folder

@@ -6,6 +6,7 @@ Compaction changes neither.
 
 import hashlib
 import re
+from weakref import ref
 
 from xerte.data import live
 from xerte.data.dataset import Dataset
@@ -18,15 +19,16 @@ class DatasetVersions:
     """Versions of datasets; what was imported is hashed once, what was appended since is counted by its log."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Dataset, str]] = {}
+        self._known: dict[int, tuple[ref[Dataset], str]] = {}
 
     def of(self, dataset: Dataset) -> str:
         """The beginning of a hash over the names, splits and facts of the import, then how far the log is read."""
         grown = None if dataset.kept is None else dataset.kept.live
         base = dataset if grown is None else grown.base
-        if id(base) not in self._known:
-            self._known[id(base)] = base, _hash(base, dataset)  # kept with it, so that nothing else gets its id
-        text = self._known[id(base)][1]
+        known, text = self._known.get(id(base), (None, ""))
+        if known is None or known() is not base:  # what a compaction replaced is gone, and another may have its id
+            text = _hash(base, dataset)
+            self._known[id(base)] = ref(base), text
         return text if grown is None or not grown.through else f"{text}+{grown.through}"
 
     def dataset(self, dataset: Dataset, version: str) -> Dataset:

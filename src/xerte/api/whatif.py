@@ -12,6 +12,7 @@ from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
 from xerte.data.directions import is_reciprocal, relation_of
 from xerte.data.facts import Facts
+from xerte.data.words import readable
 from xerte.errors import InputError
 from xerte.explanation.named import Fact
 from xerte.explanation.sentences import default_teller, sentence, when
@@ -178,13 +179,13 @@ def _roles(forecast: Forecast, role: str, verb: str, facts: Sequence[WrittenFact
         elif why.case is None or not why.case.attribution.explained:
             yield f"{role}: {text} {why.model} does not tell what a fact {verb}."
         else:
-            yield f"{role}: {text} It {verb} {_percent(found, why)} of the score of {why.answer}."
+            yield f"{role}: {text} It {verb} {_percent(found, why)} of the score of {readable(why.answer)}."
 
 
 def _percent(fact: Fact | None, why: Explanation) -> str:
     if fact is None and why.case is not None and why.case.attribution.all_named:
-        return "0%"
-    return f"{fact.share:.0%}" if fact is not None and fact.share >= _LEAST else "less than 1%"
+        return "0 %"
+    return f"{100 * fact.share:.0f} %" if fact is not None and fact.share >= _LEAST else "less than 1 %"
 
 
 def _change(entity: str, after: Sequence[Answer], before: Sequence[Answer]) -> Change:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from xerte.api.explain import Explanation
 
 MOST = 12
+_LEAST = 0.0005
+"""A reason below it would be told as 0.0 %."""
 _WORTH_TELLING = 0.001
 """Of a candidate's score: what brings less separates nobody."""
 ENDINGS = (".md", ".html", ".pdf")
@@ -64,10 +66,10 @@ def _blocks(why: "Explanation", command: str, other: str | None, pixels: bool) -
     )
     yield Heading(f"Why {name(str(why.answer))}?")
     if why.reasons:
-        shown = why.reasons[:MOST]
+        shown = [reason for reason in why.reasons[:MOST] if reason.share >= _LEAST]
         left = 1 - sum(reason.share for reason in shown)
         rows = [(f"{reason.share:.1%}", reason.sentence, reason.part) for reason in shown]
-        rows += [(f"{left:.1%}", "came by other ways", "")] if left >= 0.0005 else []
+        rows += [(f"{left:.1%}", "came by other ways", "")] if left >= _LEAST else []
         several = len(why.parts) > 1
         header = ("Share", "What speaks for it", "Part")
         yield Table(header if several else header[:2], tuple(row if several else row[:2] for row in rows))
@@ -126,6 +128,7 @@ def _next(why: "Explanation", other: str | None) -> Iterator[Block]:
             tuple(
                 (f"{reason.share:.1%}", f"{percent(least)} – {percent(most)}", reason.sentence)
                 for reason, least, most in steady.shares[:5]
+                if reason.share >= _LEAST
             ),
         )
 

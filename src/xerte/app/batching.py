@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xerte.api.forecast import Forecast, Question
 from xerte.api.model import Model
@@ -30,12 +30,17 @@ class _Waiting:
     model: Model
     question: Question
     top: int
-    answer: "asyncio.Future[Forecast]"
+    tell: Callable[[Forecast], Any]
+    answer: "asyncio.Future[Any]"
 
     @property
     def company(self) -> tuple[int, bool]:
         """What questions of one batch have in common."""
         return id(self.model), self.top <= _SMALL
+
+
+def _as_it_is(answer: Forecast) -> Forecast:
+    return answer
 
 
 class Batcher:
@@ -66,11 +71,17 @@ class Batcher:
         Raises:
             XerteError: the question cannot be answered.
         """
-        answer: asyncio.Future[Forecast] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Waiting(model, question, top, answer))
+        return await self.put(model, question, top, _as_it_is)
+
+    def put(
+        self, model: Model, question: Question, top: int, tell: Callable[[Forecast], Result]
+    ) -> "asyncio.Future[Result]":
+        """The answer to come, as `tell` puts it on the thread of its batch; likewise."""
+        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(model, question, top, tell, answer))
         if self._turn is None or self._turn.done():
             self._turn = asyncio.create_task(self._work())
-        return await answer
+        return answer
 
     async def copy(self, model: Model) -> Model:
         """A model of one's own over the same weights: it reads what is appended when it is asked, and nobody else
@@ -120,18 +131,18 @@ class Batcher:
             else:
                 one.answer.set_result(answer)
 
-    def _answered(self, batch: Sequence[_Waiting]) -> "list[Forecast | Exception]":
-        """The answer to every question of a batch; where the batch fails, each is asked alone, so that one mistake or
-        one bad question spoils nothing else.
+    def _answered(self, batch: Sequence[_Waiting]) -> list[Any]:
+        """What is told of every question of a batch, or why not; where the batch fails, each is asked alone, so that
+        one mistake or one bad question spoils nothing else.
         """
         try:
             model = self._own(batch[0].model)
             answers = model.forecast_many([one.question for one in batch], max(one.top for one in batch))
+            return [one.tell(answer.first(one.top)) for one, answer in zip(batch, answers, strict=True)]
         except Exception as error:
             if len(batch) == 1:
                 return [error]
             return [answer for one in batch for answer in self._answered([one])]
-        return [answer.first(one.top) for one, answer in zip(batch, answers, strict=True)]
 
     async def _company(self) -> bool:
         """Waits for as many questions as lately came together; whether there are any."""

@@ -4,12 +4,14 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from xerte.api import schemas
 from xerte.errors import CheckpointError, DatasetError, InputError, UnknownNameError, XerteError, shown
 
 _MISSING = {"unknown_dataset", "unknown_version", "dataset_not_here", "unknown_model", "unknown_watch"}
 _HTTP = {
+    400: ("bad_json", "the body cannot be read as JSON", "is it nested thousands of times?"),
     404: ("not_found", "there is nothing at this address", "GET /openapi.json lists what there is"),
     405: ("method_not_allowed", "this address does not take that method", "GET /openapi.json lists what there is"),
 }
@@ -47,12 +49,17 @@ def status_of(error: XerteError) -> int:
     return 409 if isinstance(error, DatasetError | CheckpointError) else 422
 
 
+def xerte_error_response(error: XerteError) -> Response:
+    """What went wrong with a question, as the client sees it."""
+    return error_response(status_of(error), error.code, error.message, error.hint)
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Gives every error the one shape."""
 
     @app.exception_handler(XerteError)
     async def _(_: Request, error: XerteError) -> Response:
-        return error_response(status_of(error), error.code, error.message, error.hint)
+        return xerte_error_response(error)
 
     @app.exception_handler(RefusedError)
     async def _(_: Request, error: RefusedError) -> Response:
@@ -68,7 +75,17 @@ def add_error_handlers(app: FastAPI) -> None:
         return error_response(422, "bad_request", message, "GET /openapi.json says what belongs there")
 
     @app.exception_handler(HTTPException)
-    async def _(_: Request, error: HTTPException) -> Response:
+    async def _(request: Request, error: HTTPException) -> Response:
         code, message, hint = _HTTP.get(error.status_code, ("http_error", str(error.detail), ""))
-        headers = {name: value for name, value in (error.headers or {}).items() if name.lower() == "allow"}
+        headers = {"allow": _methods(request)} if error.status_code == 405 else {}
         return error_response(error.status_code, code, message, hint, headers)
+
+
+def _methods(request: Request) -> str:
+    """What an address takes: each of its routes knows its own methods alone."""
+
+    def taken(method: str) -> bool:
+        scope = dict(request.scope) | {"method": "GET" if method == "HEAD" else method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+    return ", ".join(filter(taken, ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")))

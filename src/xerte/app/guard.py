@@ -8,14 +8,42 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xerte.app.errors import RefusedError
 from xerte.app.metrics import Metrics
-from xerte.app.settings import ServerSettings
+from xerte.app.settings import ServerSettings, is_loopback
 
 _ALWAYS = ("/health/live", "/health/ready", "/metrics")
 _TABLES = "/api/v1/imports"
+_DISCARDED = 256 << 20
 
 
 def _is_table(scope: Scope) -> bool:
     return bool(scope["path"].startswith(_TABLES))
+
+
+def _is_local(scope: Scope) -> bool:
+    """Whether a request names this machine: a name that somebody points at this machine is not this machine."""
+    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
+    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    return name == "testserver" or is_loopback(name)
+
+
+class Heads:
+    """Answers HEAD as GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope.get("method") != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        as_get = {**scope, "method": "GET"}
+        await self._app(as_get, receive, sent)
+        scope["route"] = as_get.get("route")
 
 
 class Guard:
@@ -41,6 +69,9 @@ class Guard:
             await send(message)
 
         try:
+            if self._settings.open and not _is_local(scope):
+                hint = "ask localhost or 127.0.0.1"
+                raise RefusedError(400, "bad_host", "this server answers under no name but this machine's own", hint)
             if scope["path"] not in _ALWAYS:
                 self._refuse_more(client)
             if _is_table(scope) and self._tables >= self._settings.max_tables:
@@ -59,8 +90,7 @@ class Guard:
             self._metrics.refused.labels(error.code).inc()
             await error.response()(scope, receive, sent)
         route = getattr(scope.get("route"), "path", "other")
-        self._metrics.requests.labels(scope["method"], route, str(status)).inc()
-        self._metrics.seconds.labels(route).observe(perf_counter() - started)
+        self._metrics.answered(scope["method"], route, status, perf_counter() - started)
 
     def _refuse_more(self, client: str) -> None:
         settings = self._settings
@@ -87,7 +117,7 @@ class Guard:
         try:
             async with asyncio.timeout(longest):
                 body = await _body(scope, receive, largest)
-                await self._app(scope, _again(body, receive), sent)
+                await self._app(scope, received_again(body, receive), sent)
         except TimeoutError:
             if begun:
                 raise
@@ -100,11 +130,14 @@ async def _body(scope: Scope, receive: Receive, limit: int) -> list[Message]:
     """What a client sends, whole, unless it is too large."""
     length = dict(scope["headers"]).get(b"content-length", b"0")
     if length.isdigit() and int(length) > limit:
+        await _discard(receive)
         raise _too_large(limit)
     messages, read = [await receive()], 0
     while messages[-1]["type"] == "http.request":
         read += len(messages[-1].get("body", b""))
         if read > limit:
+            if messages[-1].get("more_body"):
+                await _discard(receive)
             raise _too_large(limit)
         if not messages[-1].get("more_body"):
             break
@@ -112,7 +145,17 @@ async def _body(scope: Scope, receive: Receive, limit: int) -> list[Message]:
     return messages
 
 
-def _again(messages: list[Message], receive: Receive) -> Receive:
+async def _discard(receive: Receive) -> None:
+    """Reads on and keeps nothing, up to a limit: many a client hears no refusal before it has sent all it wanted to."""
+    read = 0
+    while read < _DISCARDED:
+        message = await receive()
+        read += len(message.get("body", b""))
+        if not message.get("more_body"):
+            return
+
+
+def received_again(messages: list[Message], receive: Receive) -> Receive:
     """Receives what has been read, then what comes."""
     waiting = iter(messages)
 

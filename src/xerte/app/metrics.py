@@ -1,6 +1,7 @@
 """Prometheus metrics of one server."""
 
 from collections.abc import Callable
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -24,7 +25,17 @@ class Metrics:
         )
         self.events = Counter("xerte_events", "Events taken in, by outcome.", ("outcome",), registry=self._registry)
         self.refused = Counter("xerte_refused", "Requests refused by a limit.", ("code",), registry=self._registry)
+        self._of = cache(self._labelled)
         Gauge("xerte_questions_waiting", "Questions that wait.", registry=self._registry).set_function(waiting)
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Counts a request."""
+        count, time = self._of(method, route, status)
+        count.inc()
+        time.observe(seconds)
+
+    def _labelled(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+        return self.requests.labels(method, route, str(status)), self.seconds.labels(route)
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""

@@ -18,6 +18,7 @@ from xerte.app.settings import ServerSettings, is_loopback
 
 Result = TypeVar("Result")
 PREFIX = "/api/v1"
+CACHED = "private, no-cache"
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Error, "description": text}
@@ -34,6 +35,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         (503, "Too many requests, or no answer in time."),
     )
 }
+_LONG_S = 0.1
 _VERBS = {Scope.READ: "read", Scope.WRITE: "write", Scope.ADMIN: "manage alerts"}
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
@@ -107,16 +109,26 @@ def answer(body: BaseModel | list[Any], request: Request, adapter: TypeAdapter[A
     """The document, with an ETag of its content; nothing where the client has it already."""
     if adapter is None:
         assert isinstance(body, BaseModel)
-        content = body.__pydantic_serializer__.to_json(body, exclude_unset=True, by_alias=True)
+        content = to_json(body)
     else:
         content = adapter.dump_json(body, exclude_unset=True, by_alias=True)
-    tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
-    headers = {"etag": tag, "cache-control": "private, no-cache"}
+    tag = tag_of(content)
+    headers = {"etag": tag, "cache-control": CACHED}
     if request.method == "GET" and (asked := request.headers.get("if-none-match")):
         known = [one.strip().removeprefix("W/") for one in asked.split(",")]
         if tag in known or "*" in known:
             return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="application/json")
+
+
+def to_json(body: BaseModel) -> bytes:
+    """The document, as it is sent."""
+    return body.__pydantic_serializer__.to_json(body, exclude_unset=True, by_alias=True)
+
+
+def tag_of(content: bytes) -> str:
+    """The ETag of a document."""
+    return f'"{hashlib.sha256(content).hexdigest()[:24]}"'
 
 
 async def _gone(request: Request) -> None:
@@ -125,16 +137,21 @@ async def _gone(request: Request) -> None:
 
 
 async def unless_gone(request: Request, work: Awaitable[Result]) -> Result:
-    """The result of some work, which ends when the client goes away."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request))
+    """The result of some work, which ends when the client goes away; short work does not watch for that."""
+    task, gone = asyncio.ensure_future(work), list[asyncio.Task[None]]()
+
+    def watch() -> None:
+        gone.append(asyncio.create_task(_gone(request)))
+        gone[0].add_done_callback(lambda _: task.cancel())
+
+    later = asyncio.get_running_loop().call_later(_LONG_S, watch)
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            task.cancel()
-            raise RefusedError(499, "gone", "the client has gone")
-        return task.result()
+        return await task
+    except asyncio.CancelledError:
+        if gone and gone[0].done():
+            raise RefusedError(499, "gone", "the client has gone") from None
+        raise
     finally:
-        gone.cancel()
-        if not task.done():
-            task.cancel()
+        later.cancel()
+        for one in gone:
+            one.cancel()

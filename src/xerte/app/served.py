@@ -5,11 +5,13 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from threading import Lock, RLock
 
 from xerte.api import datasets, schemas
 from xerte.api.evaluations import Evaluations
+from xerte.api.forecast import Forecast
 from xerte.api.intake import Intake
 from xerte.api.model import Model
 from xerte.api.search import NameIndex
@@ -21,6 +23,12 @@ _PAST = 4
 """So many models over earlier states of the dataset are kept."""
 _OTHERS = 4
 """So many datasets are kept open beside the server's own."""
+
+
+@cache
+def called(source: str) -> str:
+    """What clients call a model: where it lies on the server's disk is nobody's business."""
+    return Path(source).resolve().name
 
 
 class Served:
@@ -55,7 +63,7 @@ class Served:
         Raises:
             InputError: no model that fits this dataset has the name.
         """
-        if name is None or name == self.default:
+        if name is None or name in (self.default, called(self.default)):
             return self.service.model(self.name, self.default)
         known = [one.name for one in self.models()]
         if name not in known:
@@ -102,6 +110,10 @@ class Served:
     def versions(self, model: Model, dataset: Dataset | None = None) -> schemas.Versions:
         """What this model's answers are made from."""
         return self.service.versions(model, dataset)
+
+    def told(self, model: Model, found: Forecast) -> schemas.Forecast:
+        """A forecast as clients see it, with the versions of the very snapshot that was read."""
+        return found.to_body().having(source=called(model.source), versions=self.versions(model, found.read))
 
     @contextmanager
     def rates(self, version: str | None = None) -> Iterator[Model]:

@@ -1,6 +1,7 @@
 """All of it together: the application, and uvicorn around it."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -14,7 +15,6 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from xerte import __version__
 from xerte.app.access import Scope
@@ -22,9 +22,10 @@ from xerte.app.alerts import AlertStore, alerts_file
 from xerte.app.batching import Batcher
 from xerte.app.errors import add_error_handlers
 from xerte.app.examples import add_examples
-from xerte.app.guard import Guard
+from xerte.app.guard import Guard, Heads
 from xerte.app.metrics import Metrics
 from xerte.app.page import add_page
+from xerte.app.plain import PlainQuestions
 from xerte.app.requests import ERRORS, allow
 from xerte.app.routes import add_routes
 from xerte.app.served import Served, ServedDatasets
@@ -32,7 +33,8 @@ from xerte.app.settings import ServerSettings
 from xerte.app.watching import Watcher
 from xerte.errors import XerteError
 
-_LOCAL = ["localhost", "127.0.0.1", "[::1]", "::1", "testserver"]
+_TURN_S = 0.0005
+"""So long reading and writing keep the interpreter while a batch wants it."""
 
 
 def create_app(
@@ -68,9 +70,16 @@ def create_app(
 
     about = "Forecasts of future events on a temporal knowledge graph, and why. Every error is {code, message, hint}."
     app = FastAPI(
-        title="xerte", version=__version__, description=about, lifespan=lifespan, docs_url=None, redoc_url=None
+        title="xerte",
+        version=__version__,
+        description=about,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics are our own, and nothing is sent
     )
-    app.state.served, app.state.settings = ServedDatasets(served), settings
+    every = ServedDatasets(served)
+    app.state.served, app.state.settings = every, settings
     app.state.batcher, app.state.metrics = batcher, metrics
     app.state.ready, app.state.stopping = False, False
     add_routes(app)
@@ -78,13 +87,13 @@ def create_app(
     add_examples(app)
     add_page(app, page)
     add_error_handlers(app)
+    app.add_middleware(PlainQuestions, served=every, batcher=batcher)
+    app.add_middleware(Heads)
     app.add_middleware(Guard, settings=settings, metrics=metrics)
     if settings.cors:
         app.add_middleware(
             CORSMiddleware, allow_origins=settings.cors, allow_methods=["GET", "POST", "DELETE"], allow_headers=["*"]
         )
-    if settings.open:  # a name that somebody points at this machine is not this machine
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL)
     return app
 
 
@@ -120,8 +129,15 @@ def run(app: FastAPI, settings: ServerSettings) -> None:
     """Listens until it is told to stop; requests under way are answered first, and the process ends with 0."""
     import uvicorn
 
+    from xerte.app.protocol import Protocol
+
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket] | None = None) -> None:
+            # What was opened stays: to look for garbage among it, again and again, would take a tenth of the time.
+            gc.collect()
+            gc.freeze()
+            # A batch asks for the interpreter after every operation, and by default gets it 5 ms later.
+            sys.setswitchinterval(_TURN_S)
             await super().startup(sockets)
             # Fitted once for a dataset and kept; nobody waits for it, and neither does the end of the process.
             Thread(target=_fit_rates, args=(app.state.served.own,), daemon=True).start()
@@ -134,6 +150,7 @@ def run(app: FastAPI, settings: ServerSettings) -> None:
         app,
         host=settings.host,
         port=settings.port,
+        http=Protocol,
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -42,7 +42,7 @@ def check_url(url: str, hosts: Collection[str] = ()) -> SplitResult:
     if parts.username is not None or parts.password is not None:
         raise InputError("an address with a user name in it is not called", hint="the signature says who calls")
     if not url.isascii() or any(sign <= " " for sign in url):
-        raise InputError(f"{shown(url)} has signs that belong in no address", hint="write them as %XX or xn--")
+        raise InputError(f"{shown(url)} has characters that belong in no address", hint="write them as %XX or xn--")
     if parts.hostname not in hosts:
         addresses(parts.hostname, port or 0, hosts, look_up=False)
     return parts

@@ -150,6 +150,6 @@ class CyGNet(Learner):
         """v of every question [Q, E]: -100 outside the vocabulary."""
         outside = self.time.new_full((len(queries) * self.frame.num_entities,), _OUTSIDE)
         row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.known_before))
-        known = history.edges(history.by_relation(rank)).object
+        known = history.ranked(rank).object
         outside.index_fill_(0, row * self.frame.num_entities + known, 0.0)
         return outside.view(len(queries), -1)

@@ -117,7 +117,7 @@ class Recurrence:
 def _recurrences(history: TemporalIndex, queries: Queries, ticks_per_unit: int) -> tuple[Tensor, Tensor, Tensor]:
     """(row, object, age) of every earlier fact with a question's subject and relation; ages float64, in units."""
     row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.known_before))
-    edges = history.edges(history.by_relation(rank))
+    edges = history.ranked(rank)
     age = (queries.time.index_select(0, row) - edges.time).double() / ticks_per_unit
     return row, edges.object, age
 
@@ -126,7 +126,7 @@ def _about(history: TemporalIndex, query: Queries, candidate: int) -> Edges:
     """The earlier facts of a question's relation about a candidate, whoever the subject, seen from the candidate."""
     entity = torch.full_like(query.subject, candidate)
     _, rank = expand(*history.prior_of_relation(entity, opposite(query.relation), query.known_before))
-    return history.edges(history.by_relation(rank))
+    return history.ranked(rank)
 
 
 def _heaviest(fact: Tensor, weight: Tensor) -> Evidence:

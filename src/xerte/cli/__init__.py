@@ -37,12 +37,19 @@ from xerte.files import FULL
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Of click, which newer versions of typer bring along."""
+_FIRST = ("demo", "data", "train", "evaluate", "forecast", "explain", "ask", "scan", "compare", "rules", "model")
 _ended: list[int] = []
 """The exit code, once somebody has asked this process to end."""
 
 
 class Commands(TyperGroup):
     """A user's mistake is one sentence on stderr and exit code 2, never a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """As they are needed; others come last."""
+        return sorted(
+            super().list_commands(ctx), key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST)
+        )
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the chosen command."""
@@ -105,25 +112,25 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(data, name="data")
-app.command()(evaluate)
-app.command()(forecast)
-app.command()(ask)
-app.command()(scan)
-app.command()(backtest)
-app.command()(explain)
-app.command()(rules)
-app.command()(faithfulness)
-app.command()(compare)
-app.command()(train)
-app.command()(follow)
-app.command()(demo)
-app.add_typer(model, name="model")
-app.add_typer(survey, name="survey")
-app.command()(serve)
-app.add_typer(token, name="token")
-app.add_typer(watch, name="watch")
-app.add_typer(experiment, name="experiment")
+for command in (
+    demo,
+    train,
+    evaluate,
+    forecast,
+    explain,
+    ask,
+    scan,
+    compare,
+    rules,
+    serve,
+    follow,
+    backtest,
+    faithfulness,
+):
+    app.command()(command)
+groups = {"data": data, "model": model, "watch": watch, "token": token, "survey": survey, "experiment": experiment}
+for name, group in groups.items():
+    app.add_typer(group, name=name)
 
 
 def _version(wanted: bool) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from xerte.cli.choosing import ClusterAddress
 from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
+from xerte.cli.loading import loading
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.data.words import LEAST_PERCENT, between, counted, percent
 
@@ -17,7 +18,7 @@ Listening = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="The model whose ranking the rates listen to (default: the newest trained on DATA; rates: none).",
+        help="The model whose ranking the rates use (default: the newest trained on DATA; rates: none).",
     ),
 ]
 AsOf = Annotated[str | None, typer.Option(help="Read only what happened before this time (default: all).")]
@@ -42,7 +43,9 @@ def ask(
     top: Annotated[int, typer.Option(min=1, help="How many answers to give.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Says how likely events are: SUBJECT RELATION OBJECT, with ? for what is asked and * for any.
+    """Says how likely events are, and when.
+
+    Asked as SUBJECT RELATION OBJECT, with ? for what is asked and * for any.
 
     "A | B" means either; a name with * in it means all that match; @group is a group from a file.
 
@@ -52,12 +55,13 @@ def ask(
     xerte ask world Wenoravrin condemns Druerugard --when
     xerte ask world Wenoravrin "*" Druerugard --how-often 30d --json
     """
-    from xerte.api.grammar import read_groups
-    from xerte.api.service import Service
+    with loading():
+        from xerte.api.grammar import read_groups
+        from xerte.api.service import Service
 
     sets = None if groups is None else read_groups(groups)
     kind = {"at": at, "within": within, "when": when, "how_often": how_often}
-    with progress("listening to the model", "times") as report:
+    with progress("asking the model", "times") as report:
         asker = Service().asker(dataset, model, report)
         subject, relation, object = in_full(asker.dataset, subject, relation, object)
         reply = asker.ask(subject, relation, object, **kind, as_of=as_of, top=top, groups=sets)  # type: ignore[arg-type]
@@ -78,16 +82,19 @@ def scan(
     top: Annotated[int, typer.Option(min=1, help="How many events to list.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Lists what is likely to happen next, and what is likelier than usual, of all that ever happened.
+    """Lists what is likely next, and what is likelier than usual.
+
+    Only events that have happened before are looked at.
 
     \b
     xerte scan world
     xerte scan icews14 --next 7d --as-of 2014-12-01 --json
     """
-    from xerte.api.questions import read_names
-    from xerte.api.service import Service
+    with loading():
+        from xerte.api.questions import read_names
+        from xerte.api.service import Service
 
-    with progress("listening to the model", "times") as report:
+    with progress("asking the model", "times") as report:
         names = None if watch is None else read_names(watch)
         found = Service().asker(dataset, model, report).scan(next or 1, as_of, top, names)
     if as_json:
@@ -111,28 +118,31 @@ def backtest(
     every: Annotated[str | None, typer.Option(help="How long until the next time: 1d, 1w (default: one unit).")] = None,
     horizon: Annotated[str | None, typer.Option(help="How far ahead is asked: 7d, 30d.")] = None,
     model: Listening = None,
-    questions: Annotated[int, typer.Option(min=1, help="Questions of each kind at each time.")] = 1000,
+    questions: Annotated[int, typer.Option(min=1, help="Questions of each kind per fold.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of questions.")] = 0,
     retrain: Annotated[
         str,
-        typer.Option(help="never; every:N: all is learned anew every N folds; online: from each time once it is over."),
+        typer.Option(help="never; every:N (retrain every N folds); online (learn from each time once it is over)."),
     ] = "never",
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for folds (an interrupted backtest goes on), trace.json and report.html."),
+        typer.Option(
+            help="A folder for folds (so that an interrupted backtest can resume), trace.json and report.html."
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Folds asked at once.")] = 2,
     cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Asks questions through time with only what was known, and says how good the answers were.
+    """Judges `ask` through time, by what was known then.
 
     \b
     xerte backtest icews14 --every 1d --horizon 30d
     xerte backtest yago --horizon 3y --json
     xerte backtest icews14 --from 2014-10-01 --every 7d --horizon 7d --retrain every:4 --out backtest
     """
-    from xerte.api.service import Service
+    with loading():
+        from xerte.api.service import Service
 
     with progress("backtest", "folds") as report:
         asker = Service().asker(dataset, model)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.completion import complete_models
-from xerte.cli.output import print_text
+from xerte.cli.loading import loading
+from xerte.cli.output import print_text, progress
 
 if TYPE_CHECKING:
     from xerte.api import Model
@@ -37,9 +38,21 @@ def print_note(note: str) -> None:
         print_text(note)
 
 
+def open_calibrated(dataset: str, name: str | None, device: str) -> "tuple[Model, str]":
+    """As `open_model`, with what makes probabilities; told while it is learned, where it was not kept."""
+    model, note = open_model(dataset, name, device)
+    from xerte.api.likely import learn_calibration
+
+    with progress("learning how likely", "questions") as report:
+        learn_calibration(model, report)
+    return model, note
+
+
 def open_model(dataset: str, name: str | None, device: str) -> "tuple[Model, str]":
     """The model, ready, and a note: which it is where none was named and one is trained, and what is odd about it."""
-    from xerte.api.service import Service
+    with loading():
+        from xerte.api.service import Service
+        from xerte.api.training import why
 
     service = Service(device)
     if name is not None:
@@ -47,6 +60,6 @@ def open_model(dataset: str, name: str | None, device: str) -> "tuple[Model, str
         return model, "\n".join(f"note: {line}" for line in model.standing)
     chosen = service.default_model(dataset)
     score = "" if chosen.valid_mrr is None else f", valid MRR {chosen.valid_mrr:.2f}"
-    note = f"note: {chosen.name} answered, the newest model trained on {dataset}{score}; --model names another"
+    note = f"note: {chosen.name} answered, {why(dataset, chosen.name)}{score}; --model names another"
     model = service.model(dataset, chosen.name)
     return model, "\n".join([note, *(f"note: {line}" for line in model.standing)]) if chosen.dataset else ""

@@ -21,18 +21,18 @@ def compare(
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--models", help="Names of models, or folders of trained ones; spaces or commas between."),
+        typer.Option("--models", help="Models by name or folder, separated by spaces or commas."),
     ] = None,
     object: Annotated[
-        str, typer.Option(help="To whom, where the subject is asked for.", autocompletion=complete_entities)
+        str, typer.Option(help="To whom, if the question is for the subject.", autocompletion=complete_entities)
     ] = "?",
     top: Annotated[int, typer.Option(min=1, help="How many answers of each model to show.")] = 5,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Asks several models the same question and shows their rankings side by side.
+    """Shows how several models rank answers to one question.
 
-    A candidate that any of them ranks among its best has its place in every model's ranking; * marks what the
+    A candidate that one of them ranks among its best is shown with its place in every model's ranking; * marks what the
     dataset says happened. A model that learns must have been trained: `xerte train icews14 --model tntcomplex`.
 
     \b

@@ -11,14 +11,14 @@ from xerte.cli.manage import merge, preview, remove, rename, unmerge
 from xerte.cli.output import AsJson, print_json, print_table, print_text, progress
 from xerte.data.words import counted
 
-data = typer.Typer(no_args_is_help=True, help="Datasets: list, get, import, look inside.")
+data = typer.Typer(no_args_is_help=True, help="Datasets: preview, import, list, look inside, append.")
 data.command("import")(import_events)
 data.command()(preview)
 data.command()(merge)
 data.command()(unmerge)
 data.command()(rename)
 data.command()(remove)
-for command in (live.append, live.retract, live.versions, live.compact, live.backup, live.restore):
+for command in (live.append, live.retract, live.correct, live.versions, live.compact, live.backup, live.restore):
     data.command()(command)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name, or its folder.")]
@@ -26,7 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name, or 
 
 @data.command("list")
 def list_datasets(as_json: AsJson = False) -> None:
-    """Lists the embedded world, the known benchmarks and your own datasets.
+    """Lists the embedded world, the benchmarks, your datasets.
 
     \b
     xerte data list
@@ -62,7 +62,9 @@ def get(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Downloads a public benchmark, checks it and prepares it; a broken download goes on where it stopped.
+    """Downloads and checks a public benchmark.
+
+    A broken download resumes where it stopped.
 
     \b
     xerte data get icews14
@@ -80,7 +82,9 @@ def get(
 
 @data.command()
 def stats(name: Name, as_json: AsJson = False) -> None:
-    """Prints the two statistics tables: sizes, and entities seen in train, train + valid, and in all.
+    """Prints a dataset's sizes and how its splits overlap.
+
+    Two tables: sizes, and entities seen in train, in train + valid, and in all.
 
     \b
     xerte data stats world
@@ -102,7 +106,9 @@ def stats(name: Name, as_json: AsJson = False) -> None:
 
 @data.command()
 def check(name: Name, as_json: AsJson = False) -> None:
-    """Compares every byte with its hash, and says what to know before you trust a number made from it.
+    """Checks every byte of a dataset, and says what is odd.
+
+    Bytes are compared with their hashes; what is odd is worth knowing before you trust a number.
 
     \b
     xerte data check yago
@@ -126,7 +132,7 @@ def show(
     limit: Annotated[int, typer.Option(min=1, help="At most this many events.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Shows an entity's history, newest first, as subject and as object.
+    """Shows an entity's history, newest first.
 
     \b
     xerte data show icews14 "Catherine Ashton" --before 2014-11-09
@@ -160,7 +166,7 @@ def search(
     limit: Annotated[int, typer.Option(min=1, help="At most this many names.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Finds entities and relations by words of their names, the busiest first.
+    """Finds names by words in them, the busiest first.
 
     \b
     xerte data search icews14 foreign affairs

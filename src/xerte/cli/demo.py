@@ -16,14 +16,16 @@ What next? Your own events:
   xerte data preview my.csv              guesses the columns and prints the import command
   xerte train NAME                       learns from them
   xerte forecast NAME WHO WHAT WHEN      asks; `xerte explain` says why
-docs/tutorial.md goes through it in five minutes."""
+docs/tutorial.md takes you through it in five minutes."""
 ROLES = {"recurrence": "floor", "best": "trained here", "oracle": "ceiling"}
 EPOCHS = 2
 """Half of what `xerte train world` takes: a minute or two, and a point of MRR less."""
 
 
 def demo(as_json: AsJson = False) -> None:
-    """Runs the main job on the embedded world: trains a model, judges it between floor and ceiling, and asks it why.
+    """Runs the main job on the embedded world.
+
+    It trains a model, judges it between floor and ceiling, and asks it why.
 
     Every event of the world has a known cause, so the table says which kinds of cause were understood.
 

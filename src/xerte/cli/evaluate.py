@@ -45,29 +45,34 @@ def evaluate(
     model: ModelName = None,
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by: Annotated[By | None, typer.Option(help="Also give the time-aware metrics of each group.")] = None,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
     precision: Annotated[
         Precision, typer.Option(help="Precision of matrix products; tf32 needs a GPU.")
     ] = Precision.FLOAT32,
     many_steps: Annotated[
-        bool, typer.Option("--many-steps", help="Hide the facts from the split on; re-net reads its own forecasts.")
+        bool,
+        typer.Option(
+            "--many-steps", help="Hide all facts from the split's beginning on; re-net then reads its own forecasts."
+        ),
     ] = False,
     online: Annotated[
         bool, typer.Option("--online", help="Let the model learn from each time of test once it is over.")
     ] = False,
     times: Annotated[
-        int | None, typer.Option(min=1, help="With --online: stop after so many times of test (default: all).")
+        int | None, typer.Option(min=1, help="With --online: stop after this many times of test (default: all).")
     ] = None,
     cluster: ClusterAddress = None,
     calibration: Annotated[
-        bool, typer.Option("--calibration", help="Also say whether probabilities mean what they say.")
+        bool, typer.Option("--calibration", help="Also measure how well probabilities are calibrated.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the reliability diagram into this SVG file.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judges a model: two questions for every fact of a split, ranked under three filters.
+    """Judges a model on facts it did not learn from.
+
+    Two questions for every fact of a split, ranked under three filters.
 
     Ties count at their mean rank; an answer the model did not reach ranks last.
 
@@ -84,7 +89,7 @@ def evaluate(
     from xerte.api import schemas
 
     if online and (split is not Split.TEST or many_steps or precision is not Precision.FLOAT32):
-        raise InputError("--online goes through test one time after the other, in float32: leave the other options out")
+        raise InputError("--online goes through test time by time, in float32: leave the other options out")
     if times is not None and not online:
         raise InputError("--times belongs to --online")
     for file in (trace, plot):
@@ -104,6 +109,10 @@ def evaluate(
                 from xerte.api.spread import evaluate_on
 
                 evaluation = evaluate_on(cluster, chosen, split, report, precision, many_steps)
+    if split is Split.TEST and precision is Precision.FLOAT32 and not (online or many_steps):
+        from xerte.api.evaluations import keep_for_the_list
+
+        keep_for_the_list(chosen, evaluation)
     groups = _grouped(chosen, evaluation, by)
     reliable = _reliability(chosen, split, plot) if calibration or plot is not None else None
     if trace is not None:

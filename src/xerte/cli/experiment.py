@@ -22,7 +22,7 @@ experiment = typer.Typer(no_args_is_help=True, help="Runs the files in experimen
 _COLUMNS = ("MRR", "Hits@1", "Hits@3", "Hits@10")
 _METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 
-Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
+Device = Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")]
 
 
 @experiment.command()
@@ -40,9 +40,11 @@ def run(
     cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trains what experiment files say, judges on test once, and writes a trace for each.
+    """Trains what experiment files describe, and judges it once.
 
-    Interrupted, the same command goes on where it stopped; what has a trace is not repeated.
+    Each is judged on test and leaves a trace.
+
+    If it is interrupted, the same command resumes; what has a trace is not repeated.
 
     \b
     xerte experiment run experiments/icews14/xerte-paper.toml --device cuda
@@ -112,9 +114,11 @@ def grid(
     cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trains every combination of some settings' values and chooses by MRR on valid; test is not looked at.
+    """Trains every combination of some settings, and chooses.
 
-    Every point leaves a trace; interrupted, the same command goes on. The best point is written as an experiment file.
+    The choice is by MRR on valid; test is not looked at.
+
+    Every point leaves a trace; if interrupted, the same command resumes. The best point becomes an experiment file.
 
     \b
     xerte experiment grid icews14 --axis 'k=[20,40,60]' --axis 'n=[10,15]' --axis 'lr=[1e-4,2e-4]' --out grid
@@ -176,14 +180,16 @@ def grid(
 def pack(
     model: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a trained model.")],
     out: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the compact copy goes, like pretrained/NAME.")],
-    split: Annotated[Split, typer.Option(help="Whose facts are asked about, to tell what packing costs.")] = Split.TEST,
+    split: Annotated[Split, typer.Option(help="Dataset to measure on what packing costs.")] = Split.TEST,
     trace: Annotated[
-        Path | None, typer.Option(help="The run's trace, which says what the weights scored (default: judged here).")
+        Path | None, typer.Option(help="The run's trace, with the scores of the weights (default: measured here).")
     ] = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Writes a compact copy of a trained model, half precision but for the encoding of time, and says what it loses.
+    """Writes a compact copy of a trained model.
+
+    It is in half precision except for the encoding of time; it says what that loses.
 
     A model in pretrained/ of a clone is known by its name: `--model NAME`, `Model.load("NAME")`.
 

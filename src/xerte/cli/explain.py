@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from xerte.cli.choosing import ModelName, open_model, print_note, source_of
+from xerte.cli.choosing import ModelName, open_calibrated, print_note, source_of
 from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, Force, print_json, print_table, print_text
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking, standing
@@ -47,29 +47,31 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="How many answers to rank.")] = 10,
     paths: Annotated[int, typer.Option(min=1, help="How many reasoning paths to show.")] = 10,
     dismissed: Annotated[
-        bool, typer.Option("--dismissed", help="Also show what was seen and carried nothing to the answer.")
+        bool, typer.Option("--dismissed", help="Also show what was looked at but added nothing to the answer.")
     ] = False,
     without: Without = None,
     given: Given = None,
     templates: Annotated[Path | None, typer.Option(help="A TOML file that says how relations are worded.")] = None,
-    labels: Annotated[Path | None, typer.Option(help="A CSV file of names and what they stand for.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="A CSV file of names and the labels to show for them.")] = None,
     why_not: Annotated[str | None, typer.Option(help="Another candidate: what separates the two?")] = None,
     more: Annotated[
         bool,
         typer.Option(
-            "--more", help="Also say what would change the answer, since when it has been first, how steady it is."
+            "--more", help="Also say what would change the answer, since when it has been first, and how steady it is."
         ),
     ] = False,
     report: Annotated[Path | None, typer.Option(help="Also write all of this to a .md, .html or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write an interactive picture: a page, opens offline.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Also write a picture for papers.")] = None,
-    png: Annotated[Path | None, typer.Option(help="Also write that picture in pixels.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Also write that picture as PNG.")] = None,
     graphml: Annotated[Path | None, typer.Option(help="Also write the inference graph to this file.")] = None,
     force: Force = False,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Answers a question and says why: the facts and paths that carried the answer's score, and the graph.
+    """Answers a question and says why.
+
+    Shows the facts and paths that carried the answer's score, and the graph.
 
     \b
     xerte explain icews14 "Catherine Ashton" "Make a visit" 2014-11-09 --model icews14-paper
@@ -82,7 +84,7 @@ def explain(
     for path in (report, html, svg, png, graphml):
         if path is not None:
             refuse_to_overwrite(path, [one for one in (templates, labels) if one is not None], force)
-    chosen, choice = open_model(dataset, model, device)
+    chosen, choice = open_calibrated(dataset, model, device)
     subject, relation, object, *named = in_full(chosen.dataset, subject, relation, object, answer or "", why_not or "")
     answer, why_not = (name or None for name in named)
     hidden, supposed = facts_of(without), facts_of(given)
@@ -126,7 +128,7 @@ def _print_why(why: "Explanation", dismissed: bool, most: int) -> None:
         return
     if why.reasons:
         several = len(why.parts) > 1
-        print_text(f"Why {why.answer}? What speaks for it, 100 % in all:")
+        print_text(f"Why {_told(why, why.answer)}? What speaks for it, 100 % in all:")
         shown = [reason for reason in why.reasons if reason.share >= _LEAST][:most]
         for reason in shown:
             print_text(f"  {reason.share:>6.1%}  {reason.sentence}{f' ({reason.part})' if several else ''}")
@@ -150,6 +152,11 @@ def _print_why(why: "Explanation", dismissed: bool, most: int) -> None:
         print_tree(why.graph)
 
 
+def _told(why: "Explanation", entity: str) -> str:
+    """An entity's name as sentences tell it: by its label, where there is one."""
+    return entity if why.case is None else why.case.telling.teller.name(entity)
+
+
 def _print_sources(found: Sequence[tuple[str, Mapping[str, str]]]) -> None:
     """What sources said beside facts, latest first."""
     for time, said in found[:_SOURCES]:
@@ -169,7 +176,7 @@ def _asked_next(why: "Explanation", why_not: str | None, more: bool) -> dict[str
 def _print_next(why: "Explanation", why_not: str | None, more: bool) -> None:
     for title, found in _asked_next(why, why_not, more).items():
         if found is not None:
-            asked = f"Why not {found.other}?" if title == "contrast" else _TITLES[title]
+            asked = f"Why not {_told(why, found.other)}?" if title == "contrast" else _TITLES[title]
             print_text(f"{asked} {found.sentence}")
         if title == "contrast" and found.change is not None:
             print_text(f"  {found.change.sentence}")

@@ -31,15 +31,17 @@ def faithfulness(
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.TEST,
     by_relation: Annotated[bool, typer.Option("--by-relation", help="Also give every relation's curve.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the draw of questions.")] = 0,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
     cluster: ClusterAddress = None,
     trace: Annotated[Path | None, typer.Option(help="Write a trace of the run to this JSON file.")] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measures whether explanations are true: hides the evidence, or all but it, and forecasts again.
+    """Measures whether explanations are true.
 
-    Two kinds of control facts stand beside the evidence: facts that were read with it, matched on hop, entity and
+    It hides the evidence, or everything else, and forecasts again.
+
+    The evidence is compared with two kinds of control facts: facts that were read with it, matched on hop, entity and
     time, and facts that anybody would name. On the embedded world it also says how often the known cause of an event
     was named. It makes several forecasts per question and takes some minutes.
 

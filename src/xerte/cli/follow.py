@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.hints import sentence
+from xerte.cli.imports import BadRows
 from xerte.cli.output import AsJson, print_json, print_text
 from xerte.data.words import counted
 from xerte.errors import InputError
@@ -23,21 +24,29 @@ def follow(
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="A directory of files, - for standard input, or postgresql://….")
     ],
-    table: Annotated[str | None, typer.Option(help="Of PostgreSQL: the table.")] = None,
+    table: Annotated[str | None, typer.Option(help="With PostgreSQL: the table.")] = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="Of PostgreSQL: a column with another name.")
+        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="With PostgreSQL: a column with another name.")
     ] = None,
+    bad_rows: Annotated[
+        BadRows,
+        typer.Option(
+            help="With a directory: leave a file with a bad row out, or skip and write the row to FILE.rejects.csv."
+        ),
+    ] = BadRows.STOP,
     once: Annotated[bool, typer.Option("--once", help="Stop when there is nothing more.")] = False,
-    poll: Annotated[float, typer.Option(min=0.01, help="Seconds between looks.")] = 1.0,
+    poll: Annotated[float, typer.Option(min=0.01, help="Seconds between two looks at the source.")] = 1.0,
     future: Annotated[bool, typer.Option("--future", help="Also take times more than a year ahead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Keeps a dataset up to date from a source: takes every event once, and goes on where it stopped.
+    """Keeps a dataset up to date from a source.
+
+    Every event is taken once; if stopped, it resumes where it was.
 
     A directory: CSV, TSV, JSON lines and Parquet files, also while they grow at their end. Standard input: JSON lines,
     each with an id. A PostgreSQL table: columns subject, relation, object, time and id; a row that changes corrects its
-    event. What cannot be taken is told in a sentence, and the rest goes on. With --json every batch is told in a line
-    once it is durable.
+    event. What cannot be taken gets a sentence, and the rest goes on. With --json every batch is reported in a
+    line once it is durable.
 
     \b
     xerte follow mine inbox/
@@ -53,7 +62,7 @@ def follow(
         if as_json:
             print_json(_body(report))
 
-    chosen = _source(source, table, column or [], tell, once)
+    chosen = _source(source, table, column or [], tell, once, bad_rows)
     try:
         total = go_on(
             name, chosen, once=once or source == "-", poll=poll, future=future, on_batch=acknowledge, on_problem=tell
@@ -65,7 +74,12 @@ def follow(
 
 
 def _source(
-    source: str, table: str | None, columns: list[str], tell: "Callable[[InputError], None]", once: bool
+    source: str,
+    table: str | None,
+    columns: list[str],
+    tell: "Callable[[InputError], None]",
+    once: bool,
+    bad_rows: BadRows,
 ) -> "Source":
     from xerte.api.follow import Directory, Lines
 
@@ -78,7 +92,9 @@ def _source(
         return PostgresTable(source, table, named)
     if table is not None or columns:
         raise InputError("--table and --column are for PostgreSQL")
-    return Lines(sys.stdin, tell) if source == "-" else Directory(Path(source), 0.0 if once else 1.0)
+    if source == "-":
+        return Lines(sys.stdin, tell)
+    return Directory(Path(source), 0.0 if once else 1.0, bad_rows is BadRows.SKIP)
 
 
 def _body(report: "Report") -> dict[str, int]:

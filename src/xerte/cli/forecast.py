@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from xerte.cli.choosing import ClusterAddress, ModelName, open_model, print_note, source_of
+from xerte.cli.choosing import ClusterAddress, ModelName, open_calibrated, print_note, source_of
 from xerte.cli.completion import DataName, complete_entities, complete_relations, in_full
 from xerte.cli.output import AsJson, print_json, print_text, progress
 from xerte.cli.ranking import Given, Without, facts_of, print_ranking
@@ -44,10 +44,12 @@ def forecast(
     ] = False,
     without: Without = None,
     given: Given = None,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Answers questions about the future: SUBJECT RELATION TIME [OBJECT], with ? for what is asked.
+    """Answers a question about the future: who, or to whom?
+
+    Asked as SUBJECT RELATION TIME [OBJECT], with ? for what is asked.
 
     Without OBJECT, the object is asked for; with ? for SUBJECT and an OBJECT, the subject is.
 
@@ -60,19 +62,17 @@ def forecast(
     xerte forecast icews14 --queries questions/ --out answers/ --cluster auto
     xerte forecast world Wenoravrin condemns 2022-10-20 --given "Wenoravrin|condemns|Druerugard|2022-10-19"
     """
-    from xerte.api.questions import read_names, read_questions, write_answers
-
     single = subject is not None
     if single == (queries is not None) or (single and (relation is None or time is None)):
         raise InputError("give either SUBJECT RELATION TIME [OBJECT] or --queries FILE: see `xerte forecast --help`")
-    candidates = None if among is None else read_names(among)
+    candidates = None if among is None else _names(among)
     if queries is None:
         if out is not None:
             raise InputError(
                 "--out belongs to --queries: one question is answered on the screen, or as JSON with --json"
             )
         hidden, supposed = facts_of(without), facts_of(given)
-        chosen, choice = open_model(dataset, model, device)
+        chosen, choice = open_calibrated(dataset, model, device)
         who, what, whom = in_full(chosen.dataset, subject or "", relation or "", object)
         answer = chosen.forecast(
             who, what, time or "", top, object=whom, among=candidates, without=hidden, given=supposed, coverage=coverage
@@ -92,8 +92,10 @@ def forecast(
         raise InputError("--cluster spreads a folder of question files: name one as --queries, and a folder as --out")
     if out is not None:
         refuse_to_overwrite(out, [queries, *([among] if among else [])], force)
+    from xerte.api.questions import read_questions, write_answers
+
     questions = read_questions(queries)
-    chosen, choice = open_model(dataset, model, device)
+    chosen, choice = open_calibrated(dataset, model, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "questions") as report:
         forecasts = chosen.forecast_many(questions, top, among=candidates, progress=report, coverage=coverage)
     if out is not None:
@@ -111,6 +113,12 @@ def forecast(
         print_note(choice)
 
 
+def _names(file: Path) -> list[str]:
+    from xerte.api.questions import read_names
+
+    return read_names(file)
+
+
 def _answer_parts(
     dataset: str,
     model: str | None,
@@ -126,7 +134,7 @@ def _answer_parts(
 
     if out is None:
         raise InputError(f"{queries} is a folder of questions: name a folder for the answers with --out")
-    chosen, choice = open_model(dataset, model, device)
+    chosen, choice = open_calibrated(dataset, model, device)
     with progress(f"{chosen.name} on {chosen.dataset.name}", "parts") as report:
         now, before = forecast_parts(chosen, queries, out, top, among, cluster, report)
     if as_json:

@@ -8,6 +8,7 @@ _HINTS = {
     "damaged_dataset": "remove the folder and make it again with `xerte data get` or `xerte data import`",
     "dataset_not_here": "run `xerte data get {name}`",
     "file_exists": "choose another file, or overwrite it with --force",
+    "file_waits": "mend it, or take all other rows with --bad-rows skip",
     "future": "where it is meant, say so with --future",
     "name_taken": "choose another name, or replace it with --replace",
     "needs_query": 'say what to read with `xerte data import … --sql "FROM table"`',
@@ -19,6 +20,7 @@ _HINTS = {
     "several_blocks": "say which to read, like --table '{part}'",
     "several_tables": "choose one with --table ({tables})",
     "unfinished_model": "the same `xerte train` again finishes it",
+    "unknown_time": "say how they are written with --time-format, like %d/%m/%Y %H:%M",
     "unknown_dataset": "see `xerte data list`",
     "unknown_name": "`xerte data search` finds names",
 }

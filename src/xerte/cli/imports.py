@@ -40,7 +40,8 @@ def import_events(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE]...", help="CSV, TSV, JSON, Parquet or Excel, compressed too; or a benchmark folder."
+            metavar="[FILE]...",
+            help="CSV, TSV, JSON, Parquet or Excel, compressed too; a folder of them; or a benchmark folder.",
         ),
     ] = None,
     subject: Annotated[
@@ -49,13 +50,13 @@ def import_events(
     relation: Annotated[str, typer.Option(help="What is done; likewise: =beats, or '{type}: {subtype}'.")] = "relation",
     object: Annotated[str, typer.Option(help="To whom; likewise.")] = "object",
     time: Annotated[str, typer.Option(help="When; likewise: '{year}-{month}-{day}'.")] = "time",
-    ends: Annotated[str | None, typer.Option(help="The column with the end of facts that last.")] = None,
+    ends: Annotated[str | None, typer.Option(help="When a fact that lasts ends; likewise.")] = None,
     lasting: Annotated[
         Lasting,
         typer.Option(help="A fact that lasts becomes one in every unit, one at each end, or one at its beginning."),
     ] = Lasting.EVERY,
     keep: Annotated[
-        list[str] | None, typer.Option(help="A further column to show beside each fact; may be repeated.")
+        list[str] | None, typer.Option(help="An extra column to show beside each fact; may be repeated.")
     ] = None,
     missing_object: Annotated[
         str | None, typer.Option(help="Rows without an object: skip, or the name to put there, like =nobody.")
@@ -75,12 +76,12 @@ def import_events(
         typer.Option(help="iso, epoch, epoch-ms, integer, year or a pattern like %d/%m/%Y (default: detected)."),
     ] = None,
     time_zone: Annotated[
-        str | None, typer.Option(help="Time zone of times that name none, like Europe/Berlin (default: UTC).")
+        str | None, typer.Option(help="Time zone of times without one, like Europe/Berlin (default: UTC).")
     ] = None,
     unit: Annotated[str | None, typer.Option(help="second … year (default: found from the gaps).")] = None,
     split: Annotated[str | None, typer.Option(help="Fractions of train, valid and test: 0.8,0.1,0.1.")] = None,
-    valid_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: valid starts here.")] = None,
-    test_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: test starts here.")] = None,
+    valid_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: where valid starts.")] = None,
+    test_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: where test starts.")] = None,
     bad_rows: Annotated[
         BadRows, typer.Option(help="Stop at a bad row, or skip and write it to the rejects.")
     ] = BadRows.STOP,
@@ -94,18 +95,22 @@ def import_events(
         str | None, typer.Option(help="The sheet of a workbook (or a part, Sheet1!A3:F99), or the file in an archive.")
     ] = None,
     sql: Annotated[
-        str | None, typer.Option(metavar="SELECT", help="Read what this query of duckdb gives; FILE may be a database.")
+        str | None, typer.Option(metavar="SELECT", help="Read the result of this duckdb query; FILE may be a database.")
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of text: latin-1, cp1252 … (default: UTF-8).")] = None,
     delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV (default: detected).")] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The first row is data; columns go by position.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Read and sort within this much memory, like 4GiB; the rest goes to the temporary folder."),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a dataset of that name.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file named by --rejects.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Takes in your own events: who did what to whom, and when. `xerte data preview FILE` writes this command for you.
+    """Imports your own events: who did what to whom, and when. `xerte data preview FILE` writes this command for you.
 
     \b
     xerte data import my.csv --subject actor --relation action --object target --time date --name mine
@@ -117,9 +122,12 @@ def import_events(
     xerte data import terms.csv --time start --ends end --unit year --name terms
     xerte data import --sql "SELECT * FROM 'events/*.parquet' WHERE year > 2010" --name mine
     xerte data import my.csv --name mine --valid-from 2023-01-01 --test-from 2023-07-01
+    xerte data import events/ --time "{year}-{month}-{day}" --name mine --memory 4GiB     # events/year=2024/month=03/…
     xerte data import folder/ --name mine     # train.txt, valid.txt, test.txt, entity2id.txt, relation2id.txt
     """
     from xerte.api.imports import import_events as take_in
+    from xerte.data.benchmark import is_benchmark
+    from xerte.data.budget import parse_memory
     from xerte.data.rejects import NO_OBJECT
 
     paths = files or []
@@ -137,7 +145,7 @@ def import_events(
     chosen |= {"aliases": aliases, "time_zone": time_zone, "table": table, "sql": sql, "encoding": encoding}
     chosen |= {"format": format, "delimiter": delimiter}
     options |= {key: value for key, value in chosen.items() if value is not None}
-    if len(paths) == 1 and paths[0].is_dir():
+    if len(paths) == 1 and is_benchmark(paths[0]):
         # A folder's columns are given: only what the user set is handed on, to be refused.
         options = {key: value for key, value in options.items() if _DEFAULTS.get(key) != value}
     with busy(f"reading {', '.join(file.name for file in paths) or 'the query'}"):
@@ -149,6 +157,7 @@ def import_events(
                 valid_from=valid_from,
                 test_from=test_from,
                 replace=replace,
+                memory=None if memory is None else parse_memory(memory),
                 **options,
             )
         except BadRowError as error:

@@ -1,4 +1,4 @@
-"""`xerte data append`, `retract`, `versions`, `compact`, `backup`, `restore`: a dataset that grows."""
+"""`xerte data append`, `retract`, `correct`, `versions`, `compact`, `backup`, `restore`: a dataset that grows."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,11 +7,17 @@ import typer
 
 from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
 from xerte.data.words import counted
+from xerte.errors import InputError
 
 if TYPE_CHECKING:
     from xerte.api.live import Appended
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset of your own, or its folder.")]
+Fact = Annotated[
+    tuple[str, str, str, str] | None,
+    typer.Option("--fact", metavar="SUBJECT RELATION OBJECT TIME", help="Instead of an id: the events that say this."),
+]
+KnownAt = Annotated[str | None, typer.Option(metavar="MOMENT", help="When it became known (default: now).")]
 Future = Annotated[bool, typer.Option("--future", help="Also take times more than a year ahead.")]
 
 
@@ -21,7 +27,9 @@ def append(
     future: Future = False,
     as_json: AsJson = False,
 ) -> None:
-    """Appends events: new facts, names and relations at any time; the next forecast sees them, without training.
+    """Appends events; the next forecast reads them.
+
+    New names and relations are welcome at any time, and no training is needed.
 
     Columns: subject, relation, object, time; if you like, id (sent twice, stored once), known_at, and action (add,
     correct, retract). All others are shown beside the fact. A file is in or out as a whole, and durable when this
@@ -58,36 +66,82 @@ def _tell_new(names: list[str], one: str, many: str) -> None:
 
 def retract(
     name: Name,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids of the events.")],
-    known_at: Annotated[str | None, typer.Option(metavar="MOMENT", help="Since when (default: now).")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of the events.")] = None,
+    fact: Fact = None,
+    known_at: KnownAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Retracts events by their ids: no forecast reads them any more; what was known before stays on record.
+    """Retracts events: no forecast reads them any more.
+
+    What was known before stays on record.
 
     \b
     xerte data retract mine 4711 4712
+    xerte data retract mine --fact Ann visits Ben 2024-01-02
     """
     from xerte.api import live
 
-    rows = [{"action": "retract", "id": id, "known_at": known_at} for id in ids]
-    _tell(live.append_events(name, rows), as_json)
+    events = [*(ids or ()), *([] if fact is None else [fact])]
+    if not events:
+        raise InputError("give the ids of events, or one --fact")
+    _tell(live.retract(name, events, known_at), as_json)
+
+
+def correct(
+    name: Name,
+    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of an event.")] = None,
+    fact: Fact = None,
+    subject: Annotated[str | None, typer.Option(metavar="NAME", help="Who it is instead.")] = None,
+    relation: Annotated[str | None, typer.Option(metavar="NAME", help="What happened instead.")] = None,
+    object: Annotated[str | None, typer.Option(metavar="NAME", help="To whom instead.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="TIME", help="When instead.")] = None,
+    known_at: KnownAt = None,
+    as_json: AsJson = False,
+) -> None:
+    """Corrects an event; what is not named stays as it is.
+
+    What was known before stays on record.
+
+    \b
+    xerte data correct mine 4711 --object Cy
+    xerte data correct mine --fact Ann visits Ben 2024-01-02 --time 2024-01-03
+    """
+    from xerte.api import live
+
+    given = {"subject": subject, "relation": relation, "object": object, "time": time}
+    changes = {key: text for key, text in given.items() if text is not None}
+    if not changes:
+        raise InputError("say what is right: --subject, --relation, --object or --time")
+    _tell(live.correct(name, _one(id, fact), changes, known_at), as_json)
+
+
+def _one(id: str | None, fact: tuple[str, str, str, str] | None) -> str | tuple[str, str, str, str]:
+    one = id if fact is None else fact
+    if one is None or (id is not None and fact is not None):
+        raise InputError("give the id of one event, or its --fact")
+    return one
 
 
 def versions(
     name: Name,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of an event.")],
+    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of an event.")] = None,
+    fact: Fact = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tells what was known of an event when: every version of it, with its corrections and its retraction.
+    """Tells what was known of an event, and when.
+
+    Every version of it, with its corrections and its retraction.
 
     \b
     xerte data versions mine 4711
+    xerte data versions mine --fact Ann visits Ben 2024-01-02
     """
     from xerte.api import live
 
-    found = live.versions(name, id)
+    which = _one(id, fact)
+    found = live.versions(name, which)
     if as_json:
-        print_json({"id": id, "versions": found})
+        print_json({"id": id, "versions": found} if fact is None else {"fact": fact, "versions": found})
         return
     rows = []
     for one in found:
@@ -97,7 +151,7 @@ def versions(
 
 
 def compact(name: Name, as_json: AsJson = False) -> None:
-    """Writes what was appended into the dataset's columns. Happens by itself once that is much; a kill does no harm.
+    """Writes what was appended into the dataset's columns. Happens by itself once there is much; a kill does no harm.
 
     \b
     xerte data compact mine
@@ -116,10 +170,10 @@ def compact(name: Name, as_json: AsJson = False) -> None:
 
 def backup(
     name: Name,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to: one tar file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where it goes: one tar file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Writes a dataset with all that was appended to one file, while others append.
+    """Writes a dataset to one file, while others append.
 
     \b
     xerte data backup mine mine-monday.tar
@@ -140,7 +194,7 @@ def restore(
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a dataset of that name.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Makes a dataset of a backup; every byte is checked first.
+    """Makes a dataset from a backup; every byte is checked first.
 
     \b
     xerte data restore mine-monday.tar --name mine --replace

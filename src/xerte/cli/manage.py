@@ -9,6 +9,8 @@ from xerte.cli.output import AsJson, print_json, print_table, print_text
 from xerte.data.words import counted
 from xerte.errors import InputError
 
+_COLUMNS_SHOWN = 40
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset of your own.")]
 
 
@@ -24,7 +26,9 @@ def preview(
     delimiter: Annotated[str | None, typer.Option(help="What separates the fields of CSV (default: detected).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Looks into a table: its columns, what they could mean, problems, and the import command to paste.
+    """Looks at a table, and prints the command to import it.
+
+    Also its columns, what they could mean, and problems.
 
     \b
     xerte data preview my.csv
@@ -37,11 +41,15 @@ def preview(
         print_json(seen.to_json())
         return
     print_text(seen.summary)
-    rows = [(column.name, column.role, column.filled, column.distinct, column.examples) for column in seen.columns]
+    shown = [column for n, column in enumerate(seen.columns) if n < _COLUMNS_SHOWN or column.role]
+    rows = [(column.name, column.role, column.filled, column.distinct, column.examples) for column in shown]
     print_table("", ("column", "could be", "filled (%)", "distinct", "examples"), rows, left=2)
+    if len(seen.columns) > len(shown):
+        print_text("more columns are shown by --json")
     for problem in seen.problems:
         print_text(f"note: {problem}")
-    print_text(f"\n{seen.command}")
+    if seen.command:
+        print_text(f"\n{seen.command}")
 
 
 def merge(
@@ -49,10 +57,10 @@ def merge(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[ALIAS ENTITY]", help="A name, and the one it stands for.")
     ] = None,
-    aliases: Annotated[Path | None, typer.Option(help="Many: a file with columns alias, name.")] = None,
+    aliases: Annotated[Path | None, typer.Option(help="Many at once: a file with columns alias, name.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Makes one entity of two names. What was written stays beside each fact, and `unmerge` undoes it.
+    """Makes one entity of two names. What was written is kept beside each fact, and `unmerge` undoes it.
 
     \b
     xerte data merge mine IRAN Iran
@@ -74,10 +82,12 @@ def merge(
 
 def unmerge(
     name: Name,
-    aliases: Annotated[list[str] | None, typer.Argument(metavar="[ALIAS]...", help="These (default: all).")] = None,
+    aliases: Annotated[
+        list[str] | None, typer.Argument(metavar="[ALIAS]...", help="Only these (default: all).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Makes aliases entities of their own again, as they were written.
+    """Makes aliases entities of their own again.
 
     \b
     xerte data unmerge mine IRAN
@@ -94,7 +104,7 @@ def unmerge(
 
 def rename(
     name: Name,
-    new: Annotated[str, typer.Argument(metavar="NEW", help="What to call it from now on.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
     as_json: AsJson = False,
 ) -> None:
     """Gives a dataset another name.
@@ -110,7 +120,7 @@ def rename(
 
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset kept here.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Deletes a dataset. Models trained on it stay.

@@ -34,12 +34,18 @@ def _taken() -> int:
         return 0
 
 
-def guard() -> None:
-    """From now on, refuse libraries that do not fit; where memory is not limited, this does nothing."""
+def limit() -> int | None:
+    """The address space that this process may take; None where it may take all."""
     try:
         import resource
     except ModuleNotFoundError:  # Windows
-        return
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        sys.meta_path.insert(0, _Enough(limit))
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if most == resource.RLIM_INFINITY else most
+
+
+def guard() -> None:
+    """From now on, refuse libraries that do not fit; where memory is not limited, this does nothing."""
+    most = limit()
+    if most is not None:
+        sys.meta_path.insert(0, _Enough(most))

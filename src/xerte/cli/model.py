@@ -11,14 +11,14 @@ from xerte.errors import InputError
 if TYPE_CHECKING:
     from xerte.experiment.shelf import TrainedModel
 
-model = typer.Typer(
-    no_args_is_help=True, help="Models: list and remove them, take a takeover back, sign and verify them."
-)
+model = typer.Typer(no_args_is_help=True, help="Models: list, remove, roll back, sign, verify.")
 
 
 @model.command("list")
 def list_models(as_json: AsJson = False) -> None:
-    """Lists the models trained here, those that came with the package, and those that need no training; newest first.
+    """Lists the models you can ask, with scores.
+
+    Those trained here, newest first, those that came with the package, and those that need no training.
 
     Scores are time-aware MRRs in percent: on valid at the end of training, on test where that was measured.
 
@@ -35,7 +35,8 @@ def list_models(as_json: AsJson = False) -> None:
         return
     rows = [
         (
-            *(one.name, _what(one), one.dataset or "any", one.preset or "", (one.trained or "")[:10]),
+            *(one.name, _what(one), one.dataset or "any", one.preset or ""),
+            "with xerte" if one.came_along else (one.trained or "")[:10],
             *("" if score is None else score for score in (one.valid_mrr, one.test_mrr)),
         )
         for one in found
@@ -49,7 +50,7 @@ def list_models(as_json: AsJson = False) -> None:
 @model.command("remove")
 def remove(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="A model trained here: its name or folder.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Deletes a model that was trained here. The next newest of its dataset answers from then on.
@@ -67,10 +68,14 @@ def remove(
 
 @model.command("rollback")
 def rollback(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="The dataset whose model is to be taken back.")],
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATA", help="The dataset whose previous model should answer again.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Lets the model answer again that did before the last takeover; the other one stays and can be asked by name.
+    """Lets the model before the newest one answer again.
+
+    The newest one is kept and can be asked by name.
 
     \b
     xerte model rollback mine
@@ -89,7 +94,9 @@ def history(
     dataset: Annotated[str, typer.Argument(metavar="DATA", help="A dataset.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tells which model took over from which, when and why; all of them can be asked by name.
+    """Tells which model followed which, when and why.
+
+    All of them can be asked by name.
 
     \b
     xerte model history mine
@@ -102,6 +109,9 @@ def history(
     if as_json:
         print_json({"dataset": dataset, "decisions": found})
         return
+    if not found:
+        print_text(f"no model of {dataset} has followed another yet: `xerte train {dataset} --continue` trains one on")
+        return
     rows = [(one["at"], one["model"], one["before"], one["because"]) for one in found]
     print_table("", ("since", "answers", "before", "because of"), rows, left=4)
 
@@ -109,11 +119,13 @@ def history(
 @model.command("sign")
 def sign(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="A saved model, by its name or folder.")],
-    key: Annotated[Path, typer.Option(help="Your private key: PEM, ed25519; made by --new-key where it is not there.")],
+    key: Annotated[Path, typer.Option(help="Your private key (PEM, ed25519); --new-key makes it.")],
     new_key: Annotated[bool, typer.Option("--new-key", help="Make the key first, and its public key KEY.pub.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Signs a saved model for those who will be handed it: weights, settings and what it learned from.
+    """Signs a saved model for those you hand it to.
+
+    The signature covers weights, settings and what it learned from.
 
     \b
     xerte model sign mine-xerte --key mykey --new-key
@@ -133,10 +145,12 @@ def sign(
 @model.command("verify")
 def verify(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="A saved model, by its name or folder.")],
-    key: Annotated[Path | None, typer.Option(help="The public key (PEM) of whoever must have signed it.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The signer's public key (PEM).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reads every byte of a saved model: is it as it was written and, with --key, signed by whom you trust?
+    """Checks every byte of a saved model, and who signed it.
+
+    Is it as it was written and, with --key, signed by someone you trust?
 
     \b
     xerte model verify mine-xerte
@@ -168,7 +182,9 @@ Data = Annotated[str | None, typer.Argument(metavar="[DATA]", help="A dataset (d
 
 @model.command()
 def card(name: Name, dataset: Data = None, as_json: AsJson = False) -> None:
-    """Prints what a model was trained on, its scores, calibration and limits, and what has changed since.
+    """Prints a model's card: data, scores, limits.
+
+    What it was trained on, its scores, calibration and limits, and what has changed since.
 
     \b
     xerte model card icews14-best
@@ -189,7 +205,9 @@ def card(name: Name, dataset: Data = None, as_json: AsJson = False) -> None:
 
 @model.command()
 def calibrate(name: Name, dataset: Data = None, as_json: AsJson = False) -> None:
-    """Calibrates a saved model anew on the latest validation facts, and keeps that in its folder.
+    """Calibrates a saved model on the latest validation facts.
+
+    What was measured is kept in its folder.
 
     \b
     xerte model calibrate runs/mine-auto

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli.output import print_table, print_text
-from xerte.data.words import between, counted, percent
+from xerte.data.words import between, counted, percent, readable
 
 if TYPE_CHECKING:
     from xerte.api import Forecast
@@ -24,9 +24,11 @@ Given = Annotated[
 
 def facts_of(texts: list[str] | None) -> "list[FactInNames]":
     """The facts of a repeated option."""
+    if not texts:
+        return []
     from xerte.api.whatif import fact_from_text
 
-    return [fact_from_text(text) for text in texts or []]
+    return [fact_from_text(text) for text in texts]
 
 
 def print_ranking(forecast: "Forecast", bars: bool = False) -> None:
@@ -54,7 +56,7 @@ def print_ranking(forecast: "Forecast", bars: bool = False) -> None:
             print_text(_set(forecast.coverage, len(forecast.answers)))
         if forecast.strangers is not None:
             likely = _percent(forecast.strangers.probability, forecast.strangers.reliability)
-            print_text(f"One that never met {asked.known}: {likely}.")
+            print_text(f"An entity that {readable(asked.known)} never met: {likely}.")
     for note in forecast.notes:
         print_text(f"note: {note}")
 

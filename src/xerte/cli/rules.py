@@ -24,10 +24,12 @@ def rules(
     split: Annotated[Split, typer.Option(help="Whose facts are asked about.")] = Split.VALID,
     questions: Annotated[int, typer.Option(min=1, help="How many questions to ask.")] = 200,
     svg: Annotated[Path | None, typer.Option(help="Also write shares and weights over age as a picture.")] = None,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Says what a model goes by for a relation in general: chains of facts as rules, by age, with examples.
+    """Shows the rules that a model follows for a relation.
+
+    Chains of facts as rules, by age, with examples.
 
     \b
     xerte rules icews14 "Make a visit" --model icews14-best --svg rules.svg

@@ -7,6 +7,7 @@ import typer
 
 from xerte.cli.choosing import ModelName
 from xerte.cli.completion import DataName
+from xerte.cli.loading import loading
 from xerte.cli.output import AsJson, print_json, print_table, print_text
 from xerte.errors import InputError
 
@@ -34,13 +35,13 @@ def serve(
     alert_host: Annotated[
         list[str] | None,
         typer.Option(
-            "--alert-host", metavar="HOST", help="Let alerts go to this host though it is in a private network."
+            "--alert-host", metavar="HOST", help="Allow alerts to this host even though it is in a private network."
         ),
     ] = None,
     survey: Annotated[Path | None, typer.Option(help="A questionnaire to show at /survey, to everybody.")] = None,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
 ) -> None:
-    """Answers questions over HTTP, and shows a page at / to ask them on.
+    """Answers over HTTP, and shows a page to ask on.
 
     \b
     xerte serve world
@@ -49,13 +50,16 @@ def serve(
     xerte serve icews14 --survey survey.html
     """
     try:
-        from xerte.app.page import add_survey
-        from xerte.app.served import Served
-        from xerte.app.server import create_app, run
-        from xerte.app.settings import ServerSettings
+        with loading():
+            from xerte.app.page import add_survey
+            from xerte.app.served import Served
+            from xerte.app.server import create_app, run
+            from xerte.app.settings import ServerSettings
     except ImportError as error:
         raise InputError(
-            f"the server needs a further package, {error.name}", hint="pip install 'xerte[serve]'", code="no_extra"
+            f"the server needs a further package, {error.name}",
+            hint="pip install 'xerte[serve]', in a clone pip install '.[serve]'",
+            code="no_extra",
         ) from None
     from xerte.api.service import Service
 
@@ -71,9 +75,14 @@ def serve(
 
 
 def _greeting(served: "Served", host: str, port: int, model: str | None) -> str:
+    from xerte.api.training import why
+
     chosen = f"{served.default} answers"
     if model is None:
-        chosen += ", the newest model trained on it" if served.trained else ": nothing is trained on it yet"
+        if served.trained:
+            chosen += f", {why(served.dataset.name, served.default)}"
+        else:
+            chosen += ": nothing is trained on it yet"
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     return f"{served.dataset.name}: {chosen}. Open {address}, stop with Ctrl-C."
 
@@ -119,7 +128,7 @@ def list_tokens(as_json: AsJson = False) -> None:
 
 @token.command("remove")
 def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")]) -> None:
-    """Removes a token: whoever holds it is locked out.
+    """Removes a token; whoever holds it is locked out.
 
     \b
     xerte token remove dashboard

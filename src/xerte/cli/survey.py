@@ -25,7 +25,7 @@ Population = Annotated[
     Path | None, typer.Option(help="A TOML file of what respondents are asked about themselves (default: the paper's).")
 ]
 Templates = Annotated[Path | None, typer.Option(help="A TOML file that says how relations are worded.")]
-Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")]
+Device = Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")]
 
 
 @survey.command()
@@ -73,7 +73,9 @@ def paper(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Makes the paper's own survey, with the facts that icews14 and icews0515 hold, and says where its print differs.
+    """Makes the paper's own survey.
+
+    Its facts are those of icews14 and icews0515; differences from the printed survey are listed.
 
     \b
     xerte survey paper --out survey.html --key key.json
@@ -140,13 +142,15 @@ def simulate(
     key: Annotated[Path, typer.Option(help="The survey to answer.")],
     out: Annotated[Path, typer.Option(help="The folder for the files of answers.")] = Path("answers"),
     kind: Annotated[
-        list[str] | None, typer.Option(help="What they go by; again for more (default: the four of the docs).")
+        list[str] | None, typer.Option(help="Shortcuts they follow; may be repeated (default: the four of the docs).")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="How many of each kind.")] = 15,
     seed: Annotated[int, typer.Option(help="Seed of the first; each further one adds 1.")] = 0,
     force: Force = False,
 ) -> None:
-    """Writes the answers of simulated respondents: random, names-the-answer, recency, model.
+    """Writes the answers of simulated respondents.
+
+    They are random, names-the-answer, recency and model.
 
     \b
     xerte survey simulate --key key.json --out answers
@@ -181,7 +185,9 @@ def grade(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Grades answers by the key, as the paper did, with intervals and beside chance.
+    """Grades answers by the key, as the paper did.
+
+    With intervals, and compared with chance.
 
     \b
     xerte survey grade --key key.json answers/*.json
@@ -253,13 +259,15 @@ def _yes(value: bool) -> str:
 
 @survey.command()
 def standing(
-    dataset: Annotated[str, typer.Argument(metavar="DATA", help="The dataset whose rounds are looked at.")],
+    dataset: Annotated[str, typer.Argument(metavar="DATA", help="The dataset; only its rounds are scored.")],
     model: ModelName = None,
     key: Annotated[Path, typer.Option(help="The survey's key.")] = Path("key.json"),
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Shows what a model makes of a survey's evidence, be it another model's: each piece's share of its score.
+    """Shows what a model makes of a survey's evidence.
+
+    Each piece's share of its score, even if the evidence came from another model.
 
     \b
     xerte survey standing icews14 --model icews14-paper --key key.json

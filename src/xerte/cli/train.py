@@ -26,7 +26,7 @@ STOPPED = 3
 """The exit code of a training that was told to stop and is not finished."""
 Limit = Annotated[
     str | None,
-    typer.Option(help="Stop after so long (540, 90s, 10m, 2h); exit code 3, the same command goes on."),
+    typer.Option(help="Stop after this long (540, 90s, 10m, 2h): exit code 3; the same command resumes."),
 ]
 _ABOUT = ((5400, 3600, "h"), (90, 60, "min"), (0, 1, "s"))
 
@@ -46,14 +46,12 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="Where the model goes (default: runs/DATA-PRESET under $XERTE_HOME).")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of parameters, batches and sampling.")] = 0,
     limit: Limit = None,
     continued: Annotated[
         bool,
-        typer.Option(
-            "--continue", help="Go on from the model that answers now (or --out): learn from the facts since."
-        ),
+        typer.Option("--continue", help="Continue the model that answers now (or --out): learn from the facts since."),
     ] = False,
     trace: Annotated[Path | None, typer.Option(help="Also judge on test and write a trace to this JSON file.")] = None,
     tensorboard: Annotated[
@@ -62,9 +60,11 @@ def train(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Trains a model; stopped, by --limit or otherwise, it answers with its best epoch so far.
+    """Trains a model.
 
-    The same command goes on where it stopped; finished training is not repeated. The default model is compared with
+    If it is stopped, by --limit or otherwise, the model answers with its best epoch so far.
+
+    The same command resumes where it stopped; finished training is not repeated. The default model is compared with
     recurrence on valid, which answers in its place where it is better.
 
     Many processes learn the same model together, under torchrun:
@@ -112,6 +112,8 @@ def train(
             f"epoch {epoch.number + 1}: loss {epoch.loss:.4f}, valid MRR {valid['mrr']:.2f}, "
             f"Hits@1 {valid['hits@1']:.2f}, Hits@10 {valid['hits@10']:.2f} ({taken:.1f} s + {judged:.1f} s)"
         )
+        if epoch.number + 1 == resolved.training.epochs:
+            print_text("measuring on valid how likely its answers are")
 
     name = str(folder if out else folder.name)
     try:
@@ -191,7 +193,8 @@ def _exit_unless(finished: bool) -> None:
     """The exit code of a training that its limit stopped."""
     if not finished:
         typer.echo("xerte: stopped by the limit; the same command goes on", err=True)
-        raise typer.Exit(STOPPED)
+        if "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun takes any code for a death, and would begin again
+            raise typer.Exit(STOPPED)
 
 
 def _print_estimate(told: "Estimate") -> None:

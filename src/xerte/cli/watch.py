@@ -8,7 +8,7 @@ import typer
 from xerte.cli.output import AsJson, print_json, print_table, print_text
 from xerte.errors import InputError
 
-watch = typer.Typer(no_args_is_help=True, help="Questions a server watches; crossing a threshold calls a webhook.")
+watch = typer.Typer(no_args_is_help=True, help="Watched questions: crossing a threshold calls a webhook.")
 
 
 @watch.command("add")
@@ -17,12 +17,14 @@ def add(
     subject: Annotated[str, typer.Argument(help='A name; "?" is whoever is likeliest, "*" is any.')],
     relation: Annotated[str, typer.Argument(help="Likewise.")],
     object: Annotated[str, typer.Argument(help="Likewise.")],
-    within: Annotated[str, typer.Option(help="Within so long of the latest fact: 7d, 2w.")],
+    within: Annotated[str, typer.Option(help="Within this long of the latest fact: 7d, 2w.")],
     above: Annotated[float, typer.Option(min=0, max=1, help="Alert when the probability reaches this.")],
     url: Annotated[str, typer.Option("--to", metavar="URL", help="The URL to call, with POST.")],
     as_json: AsJson = False,
 ) -> None:
-    """Watches a question while `xerte serve DATA` runs; prints the secret that alerts are signed with, once.
+    """Watches a question while `xerte serve DATA` runs.
+
+    The secret that alerts are signed with is printed once.
 
     \b
     xerte watch add world Wenoravrin condemns Druerugard --within 7d --above 0.5 --to https://example.org/alerts
@@ -79,7 +81,9 @@ def list_watches(as_json: AsJson = False) -> None:
 
 @watch.command("alerts")
 def list_alerts(as_json: AsJson = False) -> None:
-    """Lists the newest alerts: sent, waiting for another attempt, or given up.
+    """Lists the newest alerts, and whether they were sent.
+
+    They are sent, waiting for another attempt, or given up.
 
     \b
     xerte watch alerts

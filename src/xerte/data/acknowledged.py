@@ -12,6 +12,7 @@ import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from xerte import storage
 from xerte.errors import DatasetError
@@ -57,23 +58,34 @@ def told(folder: Path) -> tuple[int, int]:
     return 0, 0
 
 
-def refuse_loss(log: Path, rows: int | None, names: int = 0) -> None:
-    """Whether a log holds what was acknowledged.
+class Promised(NamedTuple):
+    """What a log must hold. Taken before the log is read: what others append meanwhile is in it, and not missed."""
 
-    Args:
-        log: its file.
-        rows, names: what it holds; None: it is not there.
+    rows: int
+    names: int
+    marked: bool
 
-    Raises:
-        DatasetError: it does not.
-    """
-    wanted_rows, wanted_names = told(log.parent)
-    if rows is None and (wanted_rows or is_marked(log.parent)):
-        lost = f"{wanted_rows:,} acknowledged events" if wanted_rows else "all events that were appended"
-        raise DatasetError(f"{log} is missing, and with it {lost}", hint=_remedy(f"{FILE} and {MARK} are"))
-    if rows is not None and (rows < wanted_rows or names < wanted_names):
-        lost = f"{wanted_rows - rows:,} of {wanted_rows:,} acknowledged events"
-        raise DatasetError(f"{log} has lost {lost}", hint=_remedy(f"{FILE} is"))
+    @staticmethod
+    def by(folder: Path) -> "Promised":
+        """The files beside the log of this folder."""
+        return Promised(*told(folder), is_marked(folder))
+
+    def refuse_loss(self, log: Path, rows: int | None, names: int = 0) -> None:
+        """Whether a log holds it.
+
+        Args:
+            log: its file.
+            rows, names: what it holds; None: it is not there.
+
+        Raises:
+            DatasetError: it does not.
+        """
+        if rows is None and (self.rows or self.marked):
+            lost = f"{self.rows:,} acknowledged events" if self.rows else "all events that were appended"
+            raise DatasetError(f"{log} is missing, and with it {lost}", hint=_remedy(f"{FILE} and {MARK} are"))
+        if rows is not None and (rows < self.rows or names < self.names):
+            lost = f"{self.rows - rows:,} of {self.rows:,} acknowledged events"
+            raise DatasetError(f"{log} has lost {lost}", hint=_remedy(f"{FILE} is"))
 
 
 def _remedy(files: str) -> str:

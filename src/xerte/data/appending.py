@@ -1,29 +1,18 @@
 """Events in names, checked and appended to a dataset's log: a batch is in or out as a whole."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any, NamedTuple
 
-import numpy as np
-
-from xerte.data.calendar import Calendar, Tick
-from xerte.data.eventstore import Batch, EventStore, Kind, NameKind, Version
+from xerte.data.appendrows import OF_ROW, Event, OnBad, Reader, Row, Words
+from xerte.data.calendar import Calendar
+from xerte.data.eventstore import Batch, EventStore
 from xerte.data.imported import ImportedEvents
+from xerte.data.logrows import Kind, NameKind, Version, Wanted
 from xerte.data.vocabulary import Vocabulary
 from xerte.errors import InputError
 
-FIELDS = ("subject", "relation", "object", "time", "id", "known_at", "action")
-"""What a row of an append may say; everything else is kept for display."""
-
-_FIELDS = frozenset(FIELDS)
-_ACTIONS = {"add": Kind.FACT, "correct": Kind.CORRECTION, "retract": Kind.RETRACTION}
-_STEPS_AHEAD = 1000
-_LONGEST = 10_000
-
-Row = tuple[str, Mapping[str, Any]]
-"""Where a row stands ("a.csv, line 3"), and what it says."""
+_WORDS = {Kind.CORRECTION: "correct", Kind.RETRACTION: "retract"}
 
 
 @dataclass
@@ -48,6 +37,15 @@ class Report:
         """How many rows the log grew by."""
         return self.stored + self.corrected + self.retracted
 
+    def count(self, kind: Kind) -> None:
+        """A row of this kind was written."""
+        if kind is Kind.FACT:
+            self.stored += 1
+        elif kind is Kind.CORRECTION:
+            self.corrected += 1
+        else:
+            self.retracted += 1
+
     def add(self, other: "Report") -> None:
         """Counts another batch, too."""
         self.stored += other.stored
@@ -56,15 +54,6 @@ class Report:
         self.repeated += other.repeated
         self.new_entities += other.new_entities
         self.new_relations += other.new_relations
-
-
-class _Event(NamedTuple):
-    where: str
-    kind: Kind
-    id: str | None
-    fact: tuple[str, str, str, int] | None
-    known: int | None
-    extras: Mapping[str, str]
 
 
 class Appender:
@@ -90,34 +79,52 @@ class Appender:
         *,
         future: bool = False,
     ) -> None:
-        self._imported = imported
-        self._store, self._calendar, self._last_time, self._future = store, calendar, last_time, future
-        self._tick = lru_cache(1 << 16)(calendar.parse)
-        self._moment = lru_cache(1 << 16)(moment)
+        self._store, self._calendar, self._imported = store, calendar, imported
+        self._reader = Reader(calendar, last_time, future=future)
         self._names: dict[NameKind, _Names] = {"entity": _Names(entities), "relation": _Names(relations)}
 
     def reached(self, source: str) -> str | None:
         """How far a source was followed; None: it never was."""
         return self._store.reached(source)
 
-    def append(self, rows: Iterable[Row], place: tuple[str, str] | None = None, *, upsert: bool = False) -> Report:
+    def append(
+        self,
+        rows: Iterable[Row],
+        place: tuple[str, str] | None = None,
+        *,
+        upsert: bool = False,
+        on_bad: OnBad | None = None,
+    ) -> Report:
         """Stores a batch; when this returns, it survives a kill and a power loss.
 
         Args:
             rows: the events.
             place: a source and how far it is followed with this batch, noted in the same transaction.
             upsert: an event with a known id and another content corrects it, instead of being refused.
+            on_bad: told of every row that is wrong, which is left out; else such a row keeps its batch out.
 
         Raises:
-            InputError: a row is wrong; nothing of the batch is stored.
+            InputError: a row is wrong, or the log cannot be written; nothing of the batch is stored.
         """
-        latest = None if self._future else self._latest()
-        events = [self._read(where, row, latest) for where, row in rows]
+        events = self._reader.read(rows, on_bad)
+        ids = {event.id for event in events if event.id is not None}
+        before = self._imported.versions_of(ids)
         try:
             with self._store.transaction() as batch:
                 for kind, names in self._names.items():
                     names.sync(batch.names(kind, len(names)))
-                report = self._write(batch, events, upsert)
+                writing = _Writing(batch, self._names, self._calendar, self._imported, ids, before, upsert=upsert)
+                for event in events:
+                    held = [(names, len(names.fresh)) for names in self._names.values()] if on_bad else []
+                    try:
+                        writing.write(event)
+                    except InputError as error:
+                        if on_bad is None:
+                            raise
+                        for names, number in held:
+                            names.undo(number)
+                        on_bad(event.where, error)
+                report = writing.finish()
                 if place is not None:
                     batch.set_reached(*place)
         except BaseException:
@@ -128,97 +135,81 @@ class Appender:
             names.keep()
         return report
 
-    def _read(self, where: str, row: Mapping[str, Any], latest: int | None) -> _Event:
-        action = _text(row.get("action")) or "add"
-        if action not in _ACTIONS:
-            raise InputError(f"{where}: the action {action[:40]!r} is unknown, there are {', '.join(_ACTIONS)}")
-        kind, id, known = _ACTIONS[action], _text(row.get("id")) or None, row.get("known_at")
-        named = kind is Kind.RETRACTION and id is None and any(_text(row.get(name)) for name in FIELDS[:4])
-        if kind is not Kind.FACT and id is None and not named:
-            raise InputError(f"{where}: give the id of the event to {action}")
-        extras = {str(key): text for key, value in row.items() if key not in _FIELDS and (text := _text(value))}
-        try:
-            since = None if known in (None, "") else self._moment(known)
-        except InputError as error:
-            raise InputError(f"{where}: known_at {error}") from None
-        if kind is Kind.RETRACTION and not named:
-            return _Event(where, kind, id, None, since, extras)
-        subject, relation, object, time = [_text(row.get(name)) for name in FIELDS[:4]]
-        if not (subject and relation and object and time) or max(len(subject), len(relation), len(object)) > _LONGEST:
-            raise InputError(f"{where}: {_problem(row)}")
-        try:
-            tick = self._tick(time)
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from None
-        if latest is not None and tick > latest:
-            raise InputError(
-                f"{where}: {time} is more than a year ahead", hint="allow the future where it is meant", code="future"
-            )
-        return _Event(where, kind, id, (subject, relation, object, tick), since, extras)
 
-    def _latest(self) -> int:
-        """The last tick that is not far in the future: a year after now and after the latest fact there is."""
-        calendar = self._calendar
-        if calendar.tick is Tick.STEP:
-            return self._last_time + _STEPS_AHEAD * calendar.ticks_per_unit
-        now = np.datetime64(datetime.now(UTC).replace(tzinfo=None), "s")
-        today, in_a_year = (calendar.tick_of(now + np.timedelta64(days, "D")) for days in (0, 366))
-        return max(today, self._last_time) + in_a_year - today
+class _Writing:
+    """What the events of one batch become: rows of the log, each written knowing those before it.
 
-    def _write(self, batch: Batch, events: list[_Event], upsert: bool) -> Report:
-        now = _now_us()
-        ids = {event.id for event in events if event.id is not None}
-        known = batch.versions_of(list(ids))
-        for id, imported in self._imported.versions_of(ids).items():
-            known[id] = [imported, *known.get(id, [])]
-        report, new, seq = Report(), list[Version](), batch.next_seq
-        ended = batch.ended_imports()
-        entity, verb = self._names["entity"].number, self._names["relation"].number
-        for event in events:
-            since = now if event.known is None else event.known
-            if event.kind is Kind.RETRACTION and event.fact is not None:
-                rows = [row for row in self._named(event) if row not in ended]
-                for row in rows:
-                    version = Version(seq, self._imported.id_of(row), event.kind, -1 - row, None, since, event.extras)
-                    if version.id is not None:
-                        known.setdefault(version.id, []).append(version)
-                    new.append(version)
-                    seq += 1
-                ended.update(rows)
-                report.retracted += len(rows)
-                report.repeated += not rows
-                continue
-            before = known.get(event.id, []) if event.id is not None else []
-            if upsert and before and event.kind is Kind.FACT:
-                event = event._replace(kind=Kind.CORRECTION)
-            fact = None
-            if event.fact is not None:
-                subject, relation, object, time = event.fact
-                fact = (entity(subject), verb(relation), entity(object), time)
-            ends = before[-1].seq if before and event.kind is not Kind.FACT else None
-            version = Version(seq, event.id, event.kind, ends, fact, since, event.extras)
-            if (before or event.kind is not Kind.FACT) and self._is_repeat(event, version, before):
-                report.repeated += 1
-                continue
-            if event.kind is Kind.FACT:
-                report.stored += 1
-            elif event.kind is Kind.CORRECTION:
-                report.corrected += 1
-            else:
-                report.retracted += 1
-            if event.id is not None:
-                known.setdefault(event.id, []).append(version)
-            if ends is not None and ends < 0:
-                ended.add(-1 - ends)
-            new.append(version)
-            seq += 1
+    Args:
+        batch: the log.
+        names, calendar: what names and times are in numbers.
+        imported: what came with the import.
+        ids: of the events at hand.
+        before: what came with the import under these ids.
+        upsert: see `Appender.append`.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        names: "dict[NameKind, _Names]",
+        calendar: Calendar,
+        imported: ImportedEvents,
+        ids: set[str],
+        before: dict[str, Version],
+        *,
+        upsert: bool,
+    ) -> None:
+        self._batch, self._names, self._calendar, self._imported = batch, names, calendar, imported
+        self._upsert, self._now = upsert, _now_us()
+        self._known = batch.versions_of(list(ids))
+        for id, one in before.items():
+            self._known[id] = [one, *self._known.get(id, [])]
+        self.report, self._new = Report(), list[Version]()
+        self._ended = {-1 - row for row in batch.ended_imports()}
+        """The seqs that rows at hand or, of the import, any rows ended; others are asked for."""
+
+    def write(self, event: Event) -> None:
+        """Adds what becomes of an event.
+
+        Raises:
+            InputError: it contradicts what is known.
+        """
+        since = self._now if event.known is None else event.known
+        if event.named is not None:
+            self._change(event, event.named, since)
+            return
+        before = self._known.get(event.id, []) if event.id is not None else []
+        if self._upsert and before and event.kind is Kind.FACT:
+            event = event._replace(kind=Kind.CORRECTION)
+        fact = self._numbered(event.fact)
+        ends = before[-1].seq if before and event.kind is not Kind.FACT else None
+        version = Version(self._next_seq, event.id, event.kind, ends, fact, since, event.extras)
+        if (before or event.kind is not Kind.FACT) and self._is_repeat(event, version, before):
+            self.report.repeated += 1
+        else:
+            self._append(version)
+
+    def finish(self) -> Report:
+        """Writes all rows and the names that are new."""
         for kind, names in self._names.items():
-            batch.add_names(kind, names.kept, names.fresh)
-        report.new_entities, report.new_relations = (list(names.fresh) for names in self._names.values())
-        batch.add(new)
-        return report
+            self._batch.add_names(kind, names.kept, names.fresh)
+        self.report.new_entities, self.report.new_relations = (list(names.fresh) for names in self._names.values())
+        self._batch.add(self._new)
+        return self.report
 
-    def _is_repeat(self, event: _Event, version: Version, before: list[Version]) -> bool:
+    @property
+    def _next_seq(self) -> int:
+        return self._batch.next_seq + len(self._new)
+
+    def _append(self, version: Version) -> None:
+        self._new.append(version)
+        self.report.count(version.kind)
+        if version.id is not None:
+            self._known.setdefault(version.id, []).append(version)
+        if version.replaces is not None:
+            self._ended.add(version.replaces)
+
+    def _is_repeat(self, event: Event, version: Version, before: list[Version]) -> bool:
         """Whether an event is known already; one that contradicts what is known is refused."""
         if event.kind is Kind.FACT:
             if any(_same(one, version) for one in before):
@@ -237,20 +228,59 @@ class Appender:
             return before[-1].kind is Kind.RETRACTION
         return _same(before[-1], version)
 
-    def _named(self, event: _Event) -> list[int]:
-        """The rows of the import that a retraction without an id names."""
-        assert event.fact is not None
-        subject, relation, object, time = event.fact
-        entity, verb = self._names["entity"].find, self._names["relation"].find
-        ids = entity(subject), verb(relation), entity(object)
-        rows = [] if None in ids else self._imported.rows_of((ids[0], ids[1], ids[2], time))  # type: ignore[arg-type]
-        if not rows:
-            words = f"({subject}, {relation}, {object}, {self._calendar.format(time)})"
-            raise InputError(
-                f"{event.where}: {words} did not come with the import, so it cannot be retracted without an id",
-                hint="an appended event is retracted by its id",
-            )
-        return rows
+    def _numbered(self, fact: Words | None) -> tuple[int, int, int, int] | None:
+        """A fact in numbers, new names getting the next ones."""
+        if fact is None:
+            return None
+        subject, relation, object, time = fact
+        entity, verb = self._names["entity"].number, self._names["relation"].number
+        return entity(subject), verb(relation), entity(object), time
+
+    def _change(self, event: Event, named: Words, since: int) -> None:
+        """Corrects or retracts every event that says what is named; where that was done already, it is a repeat."""
+        words = f"({', '.join(named[:3])}, {self._calendar.format(named[3])})"
+        said = self._saying(named)
+        if not said:
+            raise InputError(f"{event.where}: there is no fact {words} to {_WORDS[event.kind]}")
+        self._ended |= self._batch.ended([one.seq for one in said])
+        standing = [one for one in said if one.seq not in self._ended]
+        if event.kind is Kind.CORRECTION and not standing:
+            assert event.fact is not None
+            right = self._saying(event.fact)
+            self._ended |= self._batch.ended([one.seq for one in right])
+            if all(one.seq in self._ended for one in right):
+                raise InputError(f"{event.where}: {words} was corrected or retracted already")
+        fact, before = self._numbered(event.fact), len(self._new)
+        for one in standing:
+            kept = {} if fact is None else {key: text for key, text in one.extras.items() if key not in OF_ROW}
+            extras = {**kept, **event.extras}
+            if (fact, extras) != (one.fact, one.extras):
+                self._append(Version(self._next_seq, one.id, event.kind, one.seq, fact, since, extras))
+        if len(self._new) == before:
+            self.report.repeated += 1
+
+    def _saying(self, fact: Words) -> list[Version]:
+        """Every version that says this: imported, in the log, and of the rows at hand."""
+        wanted = self._wanted(fact)
+        if wanted is None:
+            return []
+        subjects, relation, objects, time = wanted
+        rows = self._imported.rows_of((subjects[0], relation, objects[0], time))
+        at_hand = [
+            one
+            for one in self._new
+            if one.fact is not None
+            and one.fact[0] in subjects
+            and one.fact[2] in objects
+            and (one.fact[1], one.fact[3]) == (relation, time)
+        ]
+        return [*map(self._imported.version, rows), *self._batch.saying(wanted), *at_hand]
+
+    def _wanted(self, fact: Words) -> Wanted | None:
+        """A fact that is looked for, in numbers; None: a name of it is unknown."""
+        subjects, objects = (self._names["entity"].all_of(name) for name in (fact[0], fact[2]))
+        relation = self._names["relation"].find(fact[1])
+        return None if relation is None or not subjects or not objects else (subjects, relation, objects, fact[3])
 
     def _in_names(self, version: Version) -> str:
         assert version.fact is not None
@@ -259,9 +289,6 @@ class Appender:
         words = (entity.name(subject), verb.name(relation), entity.name(object), self._calendar.format(time))
         extras = ", ".join(f"{key} {text[:60]!r}" for key, text in version.extras.items())
         return f"({', '.join(words)})" + f" with {extras}" * bool(extras)
-
-
-_WORDS = {Kind.CORRECTION: "correct", Kind.RETRACTION: "retract"}
 
 
 def _same(known: Version, version: Version) -> bool:
@@ -273,6 +300,16 @@ def _same(known: Version, version: Version) -> bool:
 
 def _latest_fact(versions: list[Version]) -> Version:
     return next(version for version in reversed(versions) if version.fact is not None)
+
+
+def numbers_of(names: Vocabulary, number: int) -> list[int]:
+    """A number and those of its aliases: the log keeps facts as they were written."""
+    if not names.aliases or number >= len(names):
+        return [number]
+    return [
+        number,
+        *(names.place(one) for one, name in names.aliases.items() if name == names[number] and one in names),
+    ]
 
 
 class _Names:
@@ -312,6 +349,11 @@ class _Names:
         known = self._number.get(name)
         return self._base.find(name) if known is None else known
 
+    def all_of(self, name: str) -> list[int]:
+        """All numbers that the log may have of who is called so, its own first; none: the name is unknown."""
+        known = self.find(name)
+        return [] if known is None else numbers_of(self._base, known)
+
     def name(self, number: int) -> str:
         """The name of a number."""
         return self._base[number] if number < len(self._base) else [*self._more, *self.fresh][number - len(self._base)]
@@ -321,43 +363,13 @@ class _Names:
         self._more += self.fresh
         self.fresh = []
 
-    def undo(self) -> None:
-        """The batch is out."""
-        for name in self.fresh:
+    def undo(self, kept: int = 0) -> None:
+        """The batch is out, or of its new names those after the first few."""
+        for name in self.fresh[kept:]:
             del self._number[name]
-        self.fresh = []
-
-
-def _text(value: Any) -> str:
-    if type(value) is str:
-        return value.strip()
-    return "" if value is None else str(value).strip()
-
-
-def _problem(row: Mapping[str, Any]) -> str:
-    for name in FIELDS[:4]:
-        text = _text(row.get(name))
-        if not text:
-            return f"no {name} is given"
-        if len(text) > _LONGEST:
-            return f"the {name} is {len(text):,} letters long, at most {_LONGEST:,} are kept"
-    return "something is missing"
+        del self.fresh[kept:]
 
 
 def _now_us() -> int:
     """Now, in microseconds since 1970."""
     return int(datetime.now(UTC).timestamp() * 1_000_000)
-
-
-def moment(when: str | datetime) -> int:
-    """A moment in microseconds since 1970; without a zone it is UTC.
-
-    Raises:
-        InputError: it is not written as ISO has it.
-    """
-    try:
-        value = when if isinstance(when, datetime) else datetime.fromisoformat(str(when).strip())
-    except ValueError:
-        raise InputError(f"{str(when)[:40]!r} is not a date and time: write it like 2026-03-01T12:30:00Z") from None
-    value = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return int(value.timestamp() * 1_000_000)

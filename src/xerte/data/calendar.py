@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,8 @@ _ISO = re.compile(
 )
 _LONGEST_DATE = len("2014-11-09")
 _INT32 = np.iinfo(np.int32)
+_KNOWN = 4096
+"""So many texts are kept with their moments: many questions name the same few."""
 
 _CODE = {Tick.SECOND: "s", Tick.MINUTE: "m", Tick.HOUR: "h", Tick.DAY: "D", Tick.MONTH: "M", Tick.YEAR: "Y"}
 
@@ -144,6 +147,7 @@ class Calendar:
         )  # fmt: skip
 
 
+@lru_cache(_KNOWN)
 def _utc(text: str) -> npt.NDArray[np.datetime64]:
     match = _ISO.fullmatch(text)
     if match is None or (match["zone"] and len(match["local"]) <= _LONGEST_DATE):

@@ -18,7 +18,10 @@ from xerte.data.aliases import merge
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.facts import Facts
 from xerte.data.folder import FileEntry, replace_manifest, seal, write_arrays
+from xerte.data.idindex import FOLDER as IDS
+from xerte.data.idindex import IdIndex, write_ids
 from xerte.data.live import Live, removable, tail_size
+from xerte.data.logrows import ID
 from xerte.data.tail import JoinedText
 from xerte.data.text import TextColumn
 from xerte.errors import DatasetError, InputError
@@ -28,6 +31,7 @@ _FIRST_LAYOUT = (
     "facts",
     "extras",
     "index",
+    IDS,
     *(f"{stem}{end}" for stem in ("entities", "relations") for end in (".utf8", ".offsets.npy")),
 )
 
@@ -87,7 +91,10 @@ def _compact(folder: Path, make_index: Callable[[Dataset, Kept], None], change: 
     body |= store.write_columns(merged, folder / base)
     files: dict[str, FileEntry] = body["files"]  # type: ignore[assignment]
     files |= write_arrays(folder / base, {store.SEQ: seq})
-    make_index(merged, Kept(folder, seal(body), folder / base, live.through, seq))
+    kept = Kept(folder, seal(body), folder / base, live.through, seq)
+    make_index(merged, kept)
+    if ID in merged.extras:
+        write_ids(IdIndex.build(merged.extras[ID], sum(merged.sizes)), kept)
     for place in (folder / base, folder):
         storage.fsync(place)
     with storage.lock(storage.folder_lock(folder)):
@@ -103,7 +110,7 @@ def _tell_names(live: Live, before: Dataset, after: Dataset) -> None:
     names = list(after.entities)[before.num_entities :]
     with live.store.transaction() as batch:
         if batch.names("entity", before.num_entities):
-            raise InputError(f"{before.name} got new names at this moment: say it again")
+            raise InputError(f"{before.name} got new names at this moment: repeat the command")
         batch.add_names("entity", before.num_entities, names)
 
 

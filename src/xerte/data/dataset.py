@@ -1,6 +1,6 @@
 """Vocabulary + train, valid and test in time order."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from xerte.data.calendar import Calendar
 from xerte.data.facts import Facts, Ids
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
+from xerte.data.words import counted
 from xerte.types import Split
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Kept:
     live: "Live | None" = field(default=None, repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """A temporal knowledge graph, cut into train, valid and test.
 
@@ -73,6 +74,15 @@ class Dataset:
     def __post_init__(self) -> None:
         if sum(self.sizes) > len(self.facts):
             raise ValueError(f"the splits hold {sum(self.sizes)} facts, the dataset {len(self.facts)}")
+
+    def __repr__(self) -> str:
+        """What it is, on a line: <Dataset games: 40 facts, 5 entities, 1 relation, 2024-01-01 to 2024-02-09>."""
+        sizes = counted(len(self.facts)), counted(self.num_entities, "entity", "entities")
+        span = ""
+        if len(self.facts):
+            first, last = int(self.facts.time.min()), int(self.facts.time.max())
+            span = f", {self.calendar.format(first)} to {self.calendar.format(last)}"
+        return f"<Dataset {self.name}: {', '.join(sizes)}, {counted(self.num_relations, 'relation')}{span}>"
 
     @property
     def num_entities(self) -> int:
@@ -121,9 +131,8 @@ class Dataset:
 
         Args:
             events: mappings, or (subject, relation, object, time). A mapping may also hold `id` (an event that is sent
-                twice is stored once), `known_at` (default: now), `action` ("add", "correct" or "retract", the latter
-                two by id; a fact of the import is retracted without one, too) and whatever is to be shown beside the
-                fact: source, headline, url …
+                twice is stored once), `known_at` (default: now), `action` ("add", "correct" or "retract", see the
+                methods of these names) and whatever is to be shown beside the fact: source, headline, url …
             future: also take times more than a year ahead.
 
         Raises:
@@ -133,9 +142,28 @@ class Dataset:
 
         return live.append(self, events, future=future)[0]
 
-    def retract(self, *ids: str, known_at: str | None = None) -> "Dataset":
-        """Ends the events with these ids: from now on they are not read; what was known before stays on record."""
-        return self.append({"action": "retract", "id": id, "known_at": known_at} for id in ids)
+    def retract(self, *events: str | Sequence[str], known_at: str | None = None) -> "Dataset":
+        """Ends events: from now on they are not read; what was known before stays on record.
+
+        Args:
+            events: ids, or (subject, relation, object, time): then all that say exactly this.
+            known_at: since when (default: now).
+        """
+        from xerte.data import live
+
+        return self.append(live.retraction(one, known_at) for one in events)
+
+    def correct(self, event: str | Sequence[str], *, known_at: str | None = None, **changes: str) -> "Dataset":
+        """Changes what an event says; what was known before stays on record.
+
+        Args:
+            event: its id, or (subject, relation, object, time): then all that say exactly this.
+            known_at: since when (default: now).
+            changes: subject, relation, object, time or what is shown beside them; the rest stays as it is.
+        """
+        from xerte.data import live
+
+        return self.append([live.correction(self, event, changes, known_at)])
 
     def as_of(self, moment: "str | datetime") -> "Dataset":
         """The dataset as it was known at a moment (UTC unless it has a zone)."""

@@ -1,7 +1,7 @@
 """Events from files and tables: who did what to whom, and when."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from os import PathLike
 from pathlib import Path
@@ -10,11 +10,13 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from xerte.data.budget import Budget, Rows, parts
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.columns import Column
 from xerte.data.facts import Facts, Ids
 from xerte.data.lookalikes import lookalikes
 from xerte.data.opening import Input, open_sources
+from xerte.data.ordering import distinct_in_time_order
 from xerte.data.pairs import Pairs, read_pairs
 from xerte.data.reading import Coded, Scratch, encode, load, readable, scratch, texts, time_type
 from xerte.data.records import has_long_line
@@ -24,7 +26,7 @@ from xerte.data.source import Source
 from xerte.data.splits import Finding
 from xerte.data.sql import checked
 from xerte.data.text import TextColumn
-from xerte.data.timeline import Lasting, Timeline, distinct_in_time_order, timeline
+from xerte.data.timeline import Lasting, Timeline, timeline
 from xerte.data.times import TimeFormat, TimeReading, infer_time
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.words import counted
@@ -106,12 +108,14 @@ def read_events(
     bad_rows: Literal["stop", "skip"] = "stop",
     rejects: str | PathLike[str] | None = None,
     force: bool = False,
+    memory: int | None = None,
 ) -> EventLog:
     """Read events from files or a DataFrame. White space around a name is no part of it.
 
     Args:
         path: CSV, TSV, JSON, JSON lines, Parquet or Excel, compressed or in an archive; several are read one after the
-            other. Or a DataFrame of pandas or polars, or a table of Arrow.
+            other, so are those of a folder or a pattern, by name; of Parquet folders like year=2024 are columns, too.
+            Or a DataFrame of pandas or polars, or a table of Arrow.
         subject, relation, object, time: a column by its name or by its position counted from 1 (an integer or its
             digits), a fixed text ("=beats"), or a template over columns ("{type}: {subtype}").
         ends: the column that says when a fact ended, where facts last; nothing there means it has not ended.
@@ -136,6 +140,8 @@ def read_events(
         rejects: file for all bad rows; by default each file's name with ".rejects.csv" behind it, and a number where
             that is taken.
         force: whether a file named by `rejects` may be overwritten.
+        memory: bytes that reading and sorting may take, names apart; what is larger lies in the temporary folder, the
+            log's columns, too. As much as is quickest unless given.
 
     Raises:
         BadRowError: with file, line, column and value of the first bad row.
@@ -148,7 +154,7 @@ def read_events(
     asked = {"subject": subject, "relation": relation, "object": object, "time": time}
     asked |= {"ends": ends} if ends is not None else {}
     asked |= {f"extra{number}": column for number, column in enumerate(keep)}
-    with scratch() as db:
+    with scratch(memory) as db:
         options = {"format": format, "table": table, "encoding": encoding, "delimiter": delimiter}
         sources, inputs = open_sources(db, path, asked, sql=sql, quote=quote, header=header, nothing=nothing, **options)
         names = {"relation": labels, "entity": entity_labels}
@@ -157,7 +163,7 @@ def read_events(
         sizes, reading, coded, carefully = _read(db, sources, how)
         first: Reject | None = None
         skipped, written = 0, tuple[Path, ...]()
-        bad = coded.bad & ~coded.nobody if how.may_lack_object else coded.bad
+        bad = _wrong(coded, how, db.budget)
         if carefully or bad.any():
             found = find_rejects(db, sources, sizes, bad, reading, how.may_lack_object)
             first = next(found, None)
@@ -165,14 +171,15 @@ def read_events(
                 if bad_rows == "stop":
                     raise first.error()
                 skipped, written = _write_apart(chain((first,), found), sources, rejects, inputs, force)
-        good, coded = _rows_with_object(coded, missing_object)
+        good, coded = _rows_with_object(coded, missing_object, db.budget)
         if len(good) == 0:
             raise InputError(f"no row can be read: {first.error()}" if first else f"{sources[0].path} holds no events")
-        line = timeline(coded, good, reading, asked_unit, asked_lasting or Lasting.EVERY)
+        line = timeline(coded, good, reading, asked_unit, asked_lasting or Lasting.EVERY, db.budget)
+        told = _findings(line, line.calendar if asked_unit is None else None, coded.trimmed)  # the log reuses times
         with readable(sources[0].path):  # files without lines are read again for what is kept of them
             log = _log(db, sources[0], coded, line)
     unusual = [
-        *_findings(line, line.calendar if asked_unit is None else None, coded.trimmed),
+        *told,
         *_label_findings(coded, meant),
         *lookalikes(log.entities, log.relations),
     ]
@@ -212,7 +219,7 @@ def _read(db: Scratch, sources: Sequence[Source], how: _How) -> tuple[list[int],
     if is_text and not any(has_long_line(source) for source in sources if source.is_text):
         try:
             sizes, reading, coded = _read_once(db, sources, how, carefully=False)
-            if not (coded.bad & ~coded.nobody if how.may_lack_object else coded.bad).any():
+            if not _wrong(coded, how, db.budget).any():
                 return sizes, reading, coded, False
         except duckdb.Error:
             pass  # a row is wrong somewhere: the careful reading finds out where
@@ -226,6 +233,14 @@ def _read_once(
     sizes = load(db, sources, carefully)
     reading = infer_time(db.con, time_type(db), how.time, how.zone)
     return sizes, reading, encode(db, reading, how.labels)
+
+
+def _wrong(coded: Coded, how: _How, budget: Budget) -> npt.NDArray[np.bool_]:
+    """The rows that are bad, whatever is done with those that lack an object."""
+    if not (how.may_lack_object and coded.nobody.any()):
+        return coded.bad
+    wrong: npt.NDArray[np.bool_] = budget.empty(len(coded.bad), bool)
+    return np.greater(coded.bad, coded.nobody, out=wrong)
 
 
 def _write_apart(
@@ -246,18 +261,19 @@ def _write_apart(
     return count, tuple(written)
 
 
-def _rows_with_object(coded: Coded, missing_object: str | None) -> tuple[npt.NDArray[np.int64], Coded]:
+def _rows_with_object(coded: Coded, missing_object: str | None, budget: Budget) -> tuple[Rows, Coded]:
     """The good rows; those without an object are among them where a name stands for it."""
     if missing_object is None or missing_object == SKIP or not coded.nobody.any():
-        return np.flatnonzero(~coded.bad), coded
+        return budget.places(np.logical_not(coded.bad, out=budget.empty(len(coded.bad), bool))), coded
     name = checked(missing_object).removeprefix("=").strip()
     if not name:
         raise InputError("name what stands for a missing object, like =nobody, or skip such rows")
     entities = coded.entities if name in coded.entities else Vocabulary.of([*coded.entities, name])
-    object = np.where(coded.nobody, np.int32(entities.place(name)), coded.object)
-    bad = coded.bad & ~coded.nobody
-    filled = Coded(**{**vars(coded), "object": object, "bad": bad, "entities": entities})
-    return np.flatnonzero(~bad), filled
+    object = budget.empty(len(coded.object), np.int32)
+    object[:] = coded.object
+    np.copyto(object, np.int32(entities.place(name)), where=coded.nobody)
+    good = np.less_equal(coded.bad, coded.nobody, out=budget.empty(len(coded.bad), bool))
+    return budget.places(good), replace(coded, object=object, entities=entities)
 
 
 @dataclass(frozen=True)
@@ -270,32 +286,44 @@ class _Log:
 
 
 def _log(db: Scratch, source: Source, coded: Coded, line: Timeline) -> _Log:
-    relation, relations = coded.relation[line.rows], coded.relations
+    subject, relation, object = (
+        db.budget.taken(column, line.rows) for column in (coded.subject, coded.relation, coded.object)
+    )
+    relations = coded.relations
     if line.is_end is not None:
         relations = Relations.of([*relations, *(f"end of {name}" for name in relations)])
-        relation = np.where(line.is_end, relation + np.int32(len(coded.relations)), relation).astype(np.int32)
-    places, facts = distinct_in_time_order(coded.subject[line.rows], relation, coded.object[line.rows], line.ticks)
+        np.add(relation, np.int32(len(coded.relations)), out=relation, where=line.is_end)
+    places, facts = distinct_in_time_order(Facts(subject, relation, object, line.ticks), db.budget)
     kept = [role for role in source.roles if role.startswith("extra")]
     kept += ["ends"] if "ends" in source.roles else []
-    rows = line.rows[places]
-    extras = {source.roles[role].title: texts(db, role).take(rows) for role in kept}
-    facts, entities, relations = _only_named(facts, coded.entities, relations)
+    extras = {}
+    if kept:
+        rows = db.budget.taken(line.rows, places)
+        extras = {source.roles[role].title: texts(db, role).take(rows, db.budget.empty) for role in kept}
+    entities, relations = _only_named(facts, coded.entities, relations)
     return _Log(facts, entities, relations, line.calendar, extras)
 
 
-def _only_named(facts: Facts, entities: Vocabulary, relations: Relations) -> tuple[Facts, Vocabulary, Relations]:
-    """The facts and the names they have; names that only bad rows held are dropped."""
+def _only_named(facts: Facts, entities: Vocabulary, relations: Relations) -> tuple[Vocabulary, Relations]:
+    """The names that facts have, which are renumbered; names that only bad rows held are dropped."""
     entity_used, relation_used = np.zeros(len(entities), bool), np.zeros(len(relations), bool)
-    entity_used[facts.subject] = entity_used[facts.object] = True
-    relation_used[facts.relation] = True
-    subject, relation, object = facts.subject, facts.relation, facts.object
+    for part in parts(len(facts)):
+        entity_used[facts.subject[part]] = entity_used[facts.object[part]] = True
+        relation_used[facts.relation[part]] = True
     if not entity_used.all():
-        entity_id = np.cumsum(entity_used, dtype=np.int32) - np.int32(1)
-        subject, object, entities = entity_id[subject], entity_id[object], entities.take(np.flatnonzero(entity_used))
+        _renumber((facts.subject, facts.object), entity_used)
+        entities = entities.take(np.flatnonzero(entity_used))
     if not relation_used.all():
-        relation_id = np.cumsum(relation_used, dtype=np.int32) - np.int32(1)
-        relation, relations = relation_id[relation], relations.take(np.flatnonzero(relation_used))
-    return Facts(subject, relation, object, facts.time), entities, relations
+        _renumber((facts.relation,), relation_used)
+        relations = relations.take(np.flatnonzero(relation_used))
+    return entities, relations
+
+
+def _renumber(columns: Sequence[Ids], used: npt.NDArray[np.bool_]) -> None:
+    new = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    for column in columns:
+        for part in parts(len(column)):
+            column[part] = new[column[part]]
 
 
 def _findings(line: Timeline, found: Calendar | None, trimmed: int) -> list[Finding]:
@@ -312,7 +340,7 @@ def _findings(line: Timeline, found: Calendar | None, trimmed: int) -> list[Find
         )
         findings.append(Finding("finer", odd, text))
     elif found is not None and found.unit in (Tick.SECOND, Tick.MINUTE):
-        days = int(np.ptp(line.ticks.astype(np.int64))) * SECONDS[found.tick] // SECONDS[Tick.DAY]
+        days = (int(line.ticks.max()) - int(line.ticks.min())) * SECONDS[found.tick] // SECONDS[Tick.DAY]
         if days >= LONG_DAYS:
             text = (
                 f"a question is about one {found.unit}, though the facts span {days:,} days: with the unit day it is "
@@ -330,7 +358,9 @@ def _label_findings(coded: Coded, labels: Mapping[str, Mapping[str, str]]) -> li
         meanings = set(labels[kind].values())
         bare = [name for name in names if name not in meanings]
         if bare:
-            text = f"{counted(len(bare), 'name has', 'names have')} no label, like {bare[0]}"
+            text = (
+                f"{counted(len(bare), 'name has', 'names have')} no label{', like' if len(bare) > 1 else ':'} {bare[0]}"
+            )
             findings.append(Finding("unlabelled", len(bare), text))
     return findings
 

@@ -6,54 +6,29 @@ tells what was known when. Names that the base does not have are numbered on fro
 Every row carries checksums, and `written` counts the rows: what a disk changed or lost is refused, not believed.
 """
 
-import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from xerte import storage
-from xerte.data import acknowledged, rowsums
+from xerte.data import acknowledged, logrows
 from xerte.data.facts import Facts
-from xerte.data.logschema import SCHEMA, SUMS, connect, ended_imports, index_imports, version_of
+from xerte.data.logrows import Kind, NameKind, Version, Wanted
+from xerte.data.logschema import SCHEMA, SUMS, connect, ended_imports, index_facts, index_imports, version_of
 from xerte.errors import DatasetError, InputError
 
 FILE = "events.sqlite"
 _UNSUMMED, _FORMAT = 1, 2
 """Logs of the first format have no checksums; the next batch adds them, for what comes from then on."""
-_AS_JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once, not for every event
-_IDS_AT_ONCE = 500
 _NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
-
-NameKind = Literal["entity", "relation"]
-
-
-class Kind(IntEnum):
-    """What a row of the log does."""
-
-    FACT = 0
-    CORRECTION = 1
-    RETRACTION = 2
-
-
-class Version(NamedTuple):
-    """A row of the log; a retraction has no fact."""
-
-    seq: int
-    id: str | None
-    kind: Kind
-    replaces: int | None
-    fact: tuple[int, int, int, int] | None
-    known: int
-    extras: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -65,7 +40,7 @@ class Changes:
         seq, facts: every fact and correction, in the order of arrival.
         ended: the seqs that corrections and retractions ended.
         entities, relations: the names that are new, in the order of their numbers.
-        extras: the names of all display columns.
+        extras: the names of all display columns, that of ids among them.
     """
 
     through: int
@@ -91,9 +66,10 @@ class EventStore:
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self.path = folder / FILE
         self._one_at_a_time = threading.Lock()
-        self._extras = lru_cache(4096)(lambda seq: self.versions([seq])[0].extras)  # asked for column by column
+        self._version = lru_cache(4096)(lambda seq: self.versions([seq])[0])  # asked for column by column
+        promised = acknowledged.Promised.by(folder)
         if not self.path.exists():
-            acknowledged.refuse_loss(self.path, None)
+            promised.refuse_loss(self.path, None)
             if create:
                 self._create()
         with self._damage_is_told():
@@ -105,7 +81,7 @@ class EventStore:
         self._inode = self.path.stat().st_ino
         if self._summed:
             with self._damage_is_told():
-                acknowledged.refuse_loss(self.path, *_written(self._connection))
+                promised.refuse_loss(self.path, *_written(self._connection))
 
     def close(self) -> None:
         """Ends the connection."""
@@ -132,7 +108,7 @@ class EventStore:
     def _damage_is_told(self) -> Iterator[None]:
         try:
             yield
-        except (_BrokenSumError, TypeError, ValueError, LookupError, OverflowError) as error:
+        except (logrows.BrokenSumError, TypeError, ValueError, LookupError, OverflowError) as error:
             raise DatasetError(f"{self.path} is damaged ({error}): restore it from a backup") from None
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorname", "") in _NO_SPACE:
@@ -158,11 +134,15 @@ class EventStore:
                 "WHERE seq > ? ORDER BY seq",
                 (after,),
             ).fetchall()
-            _check_numbers([(row[0], row[1], row[6], *row[2:6], row[7]) for row in rows], [row[8] for row in rows])
-            entities, relations = _names(cursor, "entity", num_entities), _names(cursor, "relation", num_relations)
+            numbers = [(row[0], row[1], row[6], *row[2:6], row[7]) for row in rows]
+            logrows.check_numbers(numbers, [row[8] for row in rows])
+            entities = logrows.names(cursor, "entity", num_entities)
+            relations = logrows.names(cursor, "relation", num_relations)
             if self._summed:
-                _check_counts(cursor, len(rows), after)
+                logrows.check_counts(cursor, len(rows), after)
             extras = tuple(name for (name,) in cursor.execute("SELECT name FROM extra ORDER BY name"))
+            if cursor.execute("SELECT 1 FROM event WHERE id IS NOT NULL LIMIT 1").fetchone():
+                extras = (*extras, logrows.ID)
             through = rows[-1][0] if rows else after
             ended = np.array([row[6] for row in rows if row[6] is not None], np.int64)
             held = [row for row in rows if row[1] != Kind.RETRACTION]
@@ -171,23 +151,23 @@ class EventStore:
 
     def valid_at(self, known: int) -> npt.NDArray[np.int64]:
         """The seqs of the facts and corrections that stood at a moment: known by then and not yet ended."""
-        sql = (
-            "SELECT seq FROM event AS e WHERE kind < 2 AND known <= :known AND NOT EXISTS "
-            "(SELECT 1 FROM event AS later WHERE later.replaces = e.seq AND later.known <= :known "
-            "AND later.id = e.id AND later.seq > e.seq) ORDER BY seq"
-        )
-        with self._one_at_a_time, self._damage_is_told():
-            return np.array([seq for (seq,) in self._connection.execute(sql, {"known": known})], np.int64)
+        return self._stood("known", known)
 
     def valid_through(self, last: int) -> npt.NDArray[np.int64]:
         """The seqs of the facts and corrections that stood when the log ended at a seq."""
-        sql = (
-            "SELECT seq FROM event AS e WHERE kind < 2 AND seq <= :last AND NOT EXISTS "
-            "(SELECT 1 FROM event AS later WHERE later.replaces = e.seq AND later.seq <= :last "
-            "AND later.id = e.id AND later.seq > e.seq) ORDER BY seq"
-        )
-        with self._one_at_a_time, self._damage_is_told():
-            return np.array([seq for (seq,) in self._connection.execute(sql, {"last": last})], np.int64)
+        return self._stood("seq", last)
+
+    def _stood(self, column: Literal["known", "seq"], last: int) -> npt.NDArray[np.int64]:
+        """The seqs of facts and corrections up to a value of a column, less those that a row up to it ended."""
+        with self._one_at_a_time, self._damage_is_told(), _reading(self._connection) as cursor:
+            held, ended = (
+                np.array([seq for (seq,) in cursor.execute(sql, (last,))], np.int64)
+                for sql in (
+                    f"SELECT seq FROM event WHERE kind < 2 AND {column} <= ? ORDER BY seq",  # noqa: S608
+                    f"SELECT replaces FROM event WHERE replaces > 0 AND {column} <= ?",  # noqa: S608
+                )
+            )
+        return held[~np.isin(held, ended)]
 
     def ended_imports(self, last: int | None = None, known: int | None = None) -> npt.NDArray[np.int64]:
         """The rows of the import that corrections and retractions ended, ascending.
@@ -224,21 +204,40 @@ class EventStore:
         """These rows of the log, in the order of the seqs given."""
         found: dict[int, Version] = {}
         with self._one_at_a_time, self._damage_is_told():
-            for start in range(0, len(seqs), _IDS_AT_ONCE):
-                wanted = [int(seq) for seq in seqs[start : start + _IDS_AT_ONCE]]
+            for start in range(0, len(seqs), logrows.IDS_AT_ONCE):
+                wanted = [int(seq) for seq in seqs[start : start + logrows.IDS_AT_ONCE]]
                 marks = ",".join("?" * len(wanted))
                 rows = self._connection.execute(f"SELECT * FROM event WHERE seq IN ({marks})", wanted)  # noqa: S608
-                found |= {one.seq: one for one in _versions(rows.fetchall())}
+                found |= {one.seq: one for one in logrows.versions(rows.fetchall())}
         return [found[int(seq)] for seq in seqs if int(seq) in found]
 
-    def extras_of(self, seq: int) -> Mapping[str, str]:
-        """What a row says beside its fact."""
-        return self._extras(seq)
+    def version(self, seq: int) -> Version:
+        """This row of the log."""
+        return self._version(seq)
 
     def history_of(self, id: str) -> list[Version]:
         """Every version of the event with this id, in the order of arrival."""
         with self._one_at_a_time, self._damage_is_told():
-            return _versions_of(self._connection, [id]).get(id, [])
+            return logrows.versions_of(self._connection, [id]).get(id, [])
+
+    def history_of_fact(self, fact: Wanted, imported: Sequence[int]) -> list[Version]:
+        """Every version of the events that ever said this, in the order of arrival; those of the log.
+
+        Args:
+            fact: in numbers.
+            imported: the rows of the import that say it.
+        """
+        with self._one_at_a_time, self._damage_is_told(), _reading(self._connection) as cursor:
+            found = {one.seq for one in logrows.saying(self._connection, fact)} | {-1 - row for row in imported}
+            while True:
+                marks = ",".join("?" * len(found))
+                sql = f"SELECT seq, replaces FROM event WHERE replaces IN ({marks}) OR seq IN ({marks})"  # noqa: S608
+                rows = cursor.execute(sql, [*found, *found]).fetchall()
+                more = found.union(*((seq, *([] if ends is None else [ends])) for seq, ends in rows))
+                if more == found:
+                    break
+                found = more
+        return self.versions(sorted(seq for seq in found if seq > 0))
 
     def reached(self, source: str) -> str | None:
         """How far a source was followed; None: it never was."""
@@ -254,7 +253,7 @@ class EventStore:
         """
         with self._one_at_a_time, self._damage_is_told():
             found = self._connection.execute("PRAGMA integrity_check").fetchone()[0]
-            _versions(self._connection.execute("SELECT * FROM event ORDER BY seq").fetchall())
+            logrows.versions(self._connection.execute("SELECT * FROM event ORDER BY seq").fetchall())
         if found != "ok":
             raise DatasetError(f"{self.path} is damaged ({found!s:.100}): restore it from a backup")
 
@@ -312,24 +311,34 @@ class Batch:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.next_seq = connection.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0] + 1
+        self.next_seq: int = connection.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0] + 1
 
     def names(self, kind: NameKind, start: int) -> list[str]:
         """The names of a kind from a number on."""
-        return _names(self._connection.cursor(), kind, start)
+        return logrows.names(self._connection.cursor(), kind, start)
 
     def add_names(self, kind: NameKind, start: int, names: Sequence[str]) -> None:
         """Numbers new names on from `start`."""
-        rows = ((kind, number, name, rowsums.of_texts(kind, number, name)) for number, name in enumerate(names, start))
-        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?)", logrows.of_names(kind, start, names))
 
     def versions_of(self, ids: Sequence[str]) -> dict[str, list[Version]]:
         """Every version of the events with these ids, in the order of arrival."""
-        return _versions_of(self._connection, ids)
+        return logrows.versions_of(self._connection, ids)
 
     def ended_imports(self) -> set[int]:
         """The rows of the import that were ended so far."""
         return ended_imports(self._connection)
+
+    def saying(self, fact: Wanted) -> list[Version]:
+        """Every version of the log that says this, ended or not."""
+        index_facts(self._connection)
+        return logrows.saying(self._connection, fact)
+
+    def ended(self, seqs: Sequence[int]) -> set[int]:
+        """Those of the seqs that were ended."""
+        marks = ",".join("?" * len(seqs))
+        sql = f"SELECT replaces FROM event WHERE replaces IN ({marks})"  # noqa: S608
+        return {int(seq) for (seq,) in self._connection.execute(sql, seqs)}
 
     def add(self, versions: Sequence[Version]) -> None:
         """Appends rows to the log."""
@@ -337,14 +346,8 @@ class Batch:
             index_imports(self._connection)
         keys = {key for one in versions for key in one.extras}
         self._connection.executemany("INSERT OR IGNORE INTO extra VALUES (?)", ((key,) for key in sorted(keys)))
-        rows = []
-        for one in versions:
-            extras = _AS_JSON(one.extras) if one.extras else None
-            fact = one.fact or (None,) * 4
-            rows.append((one.seq, one.id, int(one.kind), one.replaces, *fact, one.known, extras))
-        sums = rowsums.of_numbers([_numbers(row) for row in rows]).tolist()
-        summed = ((*row, numbers, rowsums.of_texts(row[1], row[9])) for row, numbers in zip(rows, sums, strict=True))
-        self._connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", summed)
+        rows = logrows.of_versions(versions)
+        self._connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def count(self) -> None:
         """Notes how many rows there are now."""
@@ -362,10 +365,6 @@ class Batch:
         return None if row is None else str(row[0])
 
 
-class _BrokenSumError(Exception):
-    """A row is not what was written."""
-
-
 @contextmanager
 def _reading(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
     """Several reads of one moment."""
@@ -376,69 +375,7 @@ def _reading(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
         connection.execute("COMMIT")
 
 
-def _names(cursor: sqlite3.Cursor, kind: NameKind, start: int) -> list[str]:
-    rows = cursor.execute("SELECT * FROM name WHERE kind = ? AND number >= ? ORDER BY number", (kind, start)).fetchall()
-    for place, row in enumerate(rows, start):
-        if row[1] != place or (len(row) > 3 and row[3] not in (None, rowsums.of_texts(*row[:3]))):
-            raise _BrokenSumError(f"the name of {kind} {place} is not what was written")
-    return [row[2] for row in rows]
-
-
 def _written(connection: sqlite3.Connection) -> tuple[int, int]:
     """How many rows and names a log says it has."""
     rows, names = connection.execute("SELECT rows, names FROM written").fetchone() or (0, 0)
     return int(rows), int(names)
-
-
-def _check_counts(cursor: sqlite3.Cursor, rows: int, after: int) -> None:
-    """Whether all rows behind some seq are there, and all names; seqs are counted without a gap."""
-    last, names = cursor.execute("SELECT rows, names FROM written").fetchone() or (0, 0)
-    if (
-        type(last) is not int
-        or last < after
-        or rows != last - after
-        or names != cursor.execute("SELECT count(*) FROM name").fetchone()[0]
-    ):
-        raise _BrokenSumError("rows are missing")
-
-
-def _numbers(row: Sequence[Any]) -> tuple[Any, ...]:
-    """The numbers of a row of the log, in the order in which their checksum is taken."""
-    seq, _, kind, replaces, subject, relation, object, time, known = row[:9]
-    return seq, kind, replaces, subject, relation, object, time, known
-
-
-def _check_numbers(rows: Sequence[tuple[Any, ...]], told: Sequence[int | None]) -> None:
-    try:
-        sums = rowsums.of_numbers(rows).tolist()
-    except (TypeError, ValueError, OverflowError):
-        raise _BrokenSumError("a row holds what is no number") from None
-    for row, found, sum in zip(rows, sums, told, strict=True):
-        if sum not in (None, found):
-            raise _BrokenSumError(f"row {row[0]} is not what was written")
-
-
-def _versions(rows: Sequence[tuple[Any, ...]]) -> list[Version]:
-    """Rows of the log, checked."""
-    _check_numbers([_numbers(row) for row in rows], [row[10] if len(row) > 10 else None for row in rows])
-    for row in rows:
-        if len(row) > 10 and row[11] not in (None, rowsums.of_texts(row[1], row[9])):
-            raise _BrokenSumError(f"the texts of row {row[0]} are not what was written")
-    return [_version(row[:10]) for row in rows]
-
-
-def _versions_of(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, list[Version]]:
-    found: dict[str, list[Version]] = {}
-    for start in range(0, len(ids), _IDS_AT_ONCE):
-        wanted = ids[start : start + _IDS_AT_ONCE]
-        marks = ",".join("?" * len(wanted))
-        sql = f"SELECT * FROM event WHERE id IN ({marks}) ORDER BY seq"  # noqa: S608
-        for one in _versions(connection.execute(sql, wanted).fetchall()):
-            found.setdefault(str(one.id), []).append(one)
-    return found
-
-
-def _version(row: tuple[Any, ...]) -> Version:
-    seq, id, kind, replaces, *fact, known, extras = row
-    held = None if kind == Kind.RETRACTION else (fact[0], fact[1], fact[2], fact[3])
-    return Version(seq, id, Kind(kind), replaces, held, known, json.loads(extras) if extras else {})

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from xerte.data.budget import AT_ONCE, ascends
+from xerte.data.words import counted
+
 Ids = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Facts:
     """Dated facts (subject, relation, object, time), one row each, in ids and ticks.
 
@@ -35,6 +38,9 @@ class Facts:
     def __len__(self) -> int:
         return len(self.subject)
 
+    def __repr__(self) -> str:
+        return f"<Facts: {counted(len(self))} in ids>"
+
     def __getitem__(self, rows: slice | npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> "Facts":
         return Facts(*(column[rows] for column in self.columns()))
 
@@ -54,19 +60,16 @@ class Facts:
         return Facts(*(np.concatenate(columns) for columns in zip(*(p.columns() for p in parts), strict=True)))
 
 
-_AT_ONCE = 1 << 20
-
-
 def repeated(facts: Facts) -> npt.NDArray[np.int64]:
     """The rows equal to an earlier one; facts in time order, so that equal ones are never far apart.
 
     Hashes narrow them down, the columns themselves decide. Whole times are looked at together, about a million rows.
     """
-    if (facts.time[1:] < facts.time[:-1]).any():
+    if not ascends(facts.time):
         raise ValueError("repeated facts are looked for in time order")
     found, start = [np.zeros(0, np.int64)], 0
     while start < len(facts):
-        stop = start + _AT_ONCE
+        stop = start + AT_ONCE
         if stop < len(facts):
             stop = int(np.searchsorted(facts.time, facts.time[stop - 1], side="right"))
         found.append(start + _repeated(facts[start:stop].columns()))

@@ -27,6 +27,7 @@ from xerte.storage import (
     read_small,
     recover,
     reserve,
+    wait_for_swap,
     write_new,
 )
 
@@ -165,8 +166,8 @@ def read_manifest(folder: Path, format: str, *versions: int) -> dict[str, Any]:
 def unchanging(folders: Sequence[Path], read: Callable[[], _T]) -> _T:
     """What is read of folders. Where that fails while one of them is replaced, it is read again.
 
-    It is damaged if it fails twice with the same manifests, told by their files: the same content may come back after
-    another, and for an instant a folder that steps aside is not there.
+    It is damaged if it fails twice with the same manifests, told by their files, while nobody replaces it: the same
+    content may come back after another, and until the new one moves in, a folder that stepped aside is not there.
     """
     failed: list[tuple[int, int] | None] = []
     while True:
@@ -174,9 +175,25 @@ def unchanging(folders: Sequence[Path], read: Callable[[], _T]) -> _T:
         try:
             return read()
         except DatasetError:
-            if failed == before == [_identity(folder / MANIFEST) for folder in folders]:
+            replaced = [wait_for_swap(folder) for folder in folders]
+            if not any(replaced) and failed == before == [_identity(folder / MANIFEST) for folder in folders]:
                 raise
             failed = before
+
+
+def verify_beside(folder: Path, read: Callable[[], object]) -> None:
+    """Reads what was made of columns and lies beside them, if it does.
+
+    Raises:
+        DatasetError: it is damaged or was made for other facts.
+    """
+    if not folder.exists():
+        return
+    try:
+        read()
+    except DatasetError as error:
+        hint = f"remove {folder}, it is made anew when needed"
+        raise DatasetError(error.message, hint=hint, code="damaged_index") from None
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -2,13 +2,17 @@
 
 # ruff: noqa: S608 - what is put into SQL is our own or quoted
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xerte.data.columns import Column
+from xerte.data.lookalikes import EMPTY
+from xerte.data.matrix import Matrix, find_matrix
 from xerte.data.reading import Scratch, load
-from xerte.data.roles import by_name, is_kind, is_part_of_date, plain, split_date
+from xerte.data.roles import by_name, is_birth, is_kind, is_part_of_date, plain, split_date
 from xerte.data.source import Source
+from xerte.data.sql import identifier, quoted
 from xerte.data.times import TimeFormat, TimeReading, infer_time
 from xerte.errors import InputError
 
@@ -20,8 +24,15 @@ _LONGEST_NAME = 100
 
 _MOST_KINDS, _ROWS_PER_KIND = 60, 20
 """A column that could be a relation has at most so many values, each of them on average in so many rows."""
+_FEW_KINDS = 10
+"""One that is called like a relation may have so many in any table."""
 _NEARLY_ALL = 0.9
 """A column with more distinct values than this share of its rows holds remarks, not whom."""
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = (
+    f"(?:[0-9]{{1,4}}[/.-][0-9]{{1,2}}[/.-][0-9]{{1,4}}|[0-9]{{1,2}}[ /-]{_MONTH}[ /-][0-9]{{2,4}}|"
+    f"{_MONTH} [0-9]{{1,2}},? [0-9]{{4}})(?:[ t].*)?"
+)
 _YES_OR_NO = "('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n', '0', '1')"
 
 
@@ -58,6 +69,7 @@ class Guess:
         notes: what the guesses rest on, where that is little.
         days: how many the times span where they tell minutes or seconds, else 0.
         unread: how many times cannot be read.
+        matrix: what it is, where its columns are parties.
     """
 
     rows: int
@@ -67,6 +79,7 @@ class Guess:
     notes: list[str]
     days: int = 0
     unread: int = 0
+    matrix: Matrix | None = None
 
 
 def look(db: Scratch, source: Source) -> Guess:
@@ -80,21 +93,29 @@ def look(db: Scratch, source: Source) -> Guess:
     db.con.execute(f"CREATE OR REPLACE TABLE seen AS SELECT * FROM raw LIMIT {ROWS_LOOKED_AT}")
     (rows,) = db.con.execute("SELECT count(*) FROM seen").fetchone() or (0,)
     roles = by_name(names)
-    dates = [n for n in range(len(names)) if _is_time(db, n)]
-    date = split_date(names) if "time" not in roles.values() and not dates else ()
-    if "time" not in roles.values() and not date:
-        dates = dates or [n for n in range(len(names)) if names[n] not in roles and _is_year(db, n)]
-        roles |= {names[dates[0]]: "time"} if dates else {}
-    _guess_by_values(db, names, {**roles, **dict.fromkeys(date, "time")}, roles, rows)
+    dated = sorted((name for n, name in enumerate(names) if _is_time(db, n)), key=is_birth)
+    date = _time(db, names, roles, [name for name in dated if roles.get(name, "time") == "time"])
+    end = split_date(names, end=True) if "ends" not in roles.values() and len(date) > 1 else ()
+    other = {*dated, *date, *end, *(name for n, name in enumerate(names) if _is_address(db, n))}
+    _guess_by_values(db, names, {*roles, *other}, roles, rows)
     written = {role: name for name, role in reversed(roles.items())}
-    notes = _guess_relation(db, names, {*roles, *date}, written, rows) if "relation" not in written else []
-    if date:
-        written["time"] = ("-" if len(date) > 2 else "/").join(f"{{{name}}}" for name in date)
-    time = [names.index(name) for name in date or [name for name, role in roles.items() if role == "time"]]
-    reading = _reading(db, time, "-" if len(date) != 2 else "/") if time else None
-    used = {**roles, **dict.fromkeys(date, "time")}
+    notes = _guess_relation(db, names, {*roles, *other}, written, rows) if "relation" not in written else []
+    notes += [*_who_won(db, source, written), *_nothing_there(db, names, written)]
+    for role, parts in (("time", date), ("ends", end)):
+        if len(parts) > 1:
+            written[role] = _between(parts).join(f"{{{name}}}" for name in parts)
+    time = [names.index(name) for name in date]
+    reading = _reading(db, time, _between(date)) if time else None
+    notes += _rounded(db) if time else []
+    matrix = find_matrix(db, source, names, date)
+    if matrix is not None:  # a column is a party, so none holds a subject, a relation or an object
+        roles = {name: role for name, role in roles.items() if role in ("time", "ends")}
+        written = {role: text for role, text in written.items() if role in ("time", "ends")}
+        written |= {"subject": "party", "object": "value"} if matrix.query else {}
+        notes = [str(matrix), *(_rounded(db) if time else ())]
+    used = {**roles, **dict.fromkeys(date, "time"), **dict.fromkeys(end, "ends")}
     columns = [_seen(db, n, name, used.get(name, _role_in(name, written)), rows) for n, name in enumerate(names)]
-    return Guess(rows, columns, written, reading, notes, _fine_days(db, reading), _unread(db, reading))
+    return Guess(rows, columns, written, reading, notes, _fine_days(db, reading), _unread(db, reading), matrix)
 
 
 def _role_in(name: str, written: Mapping[str, str]) -> str:
@@ -126,6 +147,7 @@ def _guess_by_values(
             words.append(name)
             few |= {name} if distinct <= min(_MOST_KINDS, min(rows, 10000) / _ROWS_PER_KIND) else set()
             unique |= {name} if distinct > _NEARLY_ALL * filled else set()
+    words.sort(key=is_kind)
     missing = [role for role in ("subject", "object") if role not in roles.values()]
     if len(missing) == 2 and words and words[0] not in few:
         words[1:] = sorted(words[1:], key=lambda name: name in few | unique)
@@ -135,12 +157,14 @@ def _guess_by_values(
 def _guess_relation(
     db: Scratch, names: Sequence[str], taken: Collection[str], written: dict[str, str], rows: int
 ) -> list[str]:
-    """Give the relation to a column of few values, those called like one first, numbers last; notes say so."""
-    if (plain(written.get("subject", "")) + " " + plain(written.get("object", ""))).startswith("winner"):
-        written["relation"] = "=beats"
+    """Give the relation to a column of few values: those called like one first, then full ones, numbers last."""
+    subject = plain(written.get("subject", ""))
+    if subject.startswith(("winner", "home", "white", "team")) and "object" in written:
+        written["relation"] = "=beats" if subject.startswith("winner") else "=plays"
         return []
     words: list[str] = []
     numbers: list[str] = []
+    gaps: set[str] = set()
     for number, name in enumerate(names):
         if name in taken or is_part_of_date(name):
             continue
@@ -149,25 +173,133 @@ def _guess_relation(
             count(*) FILTER (lower(value) IN {_YES_OR_NO}), max(length(value))
             FROM (SELECT extra{number} AS value FROM seen)"""
         ).fetchone() or (0, 0, 0, 0, 0)
-        few = 1 < distinct <= min(_MOST_KINDS, rows / _ROWS_PER_KIND) and 2 * filled > rows
+        most = max(_FEW_KINDS, rows / _ROWS_PER_KIND) if is_kind(name) else min(_MOST_KINDS, rows / _ROWS_PER_KIND)
+        few = 1 < distinct <= min(most, rows / 2) and 2 * filled > rows
         if few and plain_answers < filled and longest < _LONGEST_NAME:
-            (numbers if whole == filled else words).append(name)
-    found = sorted(words, key=lambda name: not is_kind(name)) or numbers
+            (numbers if whole > _NEARLY_ALL * filled else words).append(name)
+            gaps |= {name} if filled < rows else set()
+    found = sorted(words, key=lambda name: (not is_kind(name), name in gaps)) or numbers
     if not found:
         return []
     written["relation"] = found[0] if words else _of_number(found[0])
-    others = f"; so have {', '.join(found[1:5])}" if found[1:] else ""
-    return [f"the relation is a guess: {found[0]} has few values{others}; a fixed text like =beats will do too"]
+    others = f" and could also be {', '.join(found[1:5])}" if found[1:] else ""
+    return [f"the relation is a guess: {found[0]} has few values{others}; a fixed text like =beats works, too"]
+
+
+def _who_won(db: Scratch, source: Source, written: Mapping[str, str]) -> list[str]:
+    """How to import who beats whom, where a column of a text file says which of the two parties won."""
+    names = source.columns[:_MOST_COLUMNS]
+    one, other = (written.get(role, "") for role in ("subject", "object"))
+    winner = next((name for name in names if plain(name).startswith("winner") and name not in (one, other)), None)
+    if not source.is_text or winner is None or one not in names or other not in names:
+        return []
+    at, *both = (f"extra{names.index(name)}" for name in (winner, one, other))
+    (named,) = db.con.execute(f"SELECT avg(({at} IN ({', '.join(both)}))::INT) FROM seen").fetchone() or (0,)
+    sides = _sides(db, at, one, other)
+    if (not named or named < _NEARLY_ALL) and not sides:
+        return []
+    won, first, second = (name if name.isidentifier() else identifier(name) for name in (winner, one, other))
+    table = f"FROM read_csv($${source.path}$$, all_varchar = true)"
+    query = f"SELECT *, if({won} = {first}, {second}, {first}) AS loser {table} WHERE {won} IN ({first}, {second})"
+    told, subject = f"{winner} is {one} or {other}", winner
+    if sides:
+        mine, yours = (f"$${side}$$" for side in sides)
+        query = (
+            f"SELECT *, if({won} = {mine}, {first}, {second}) AS won, if({won} = {mine}, {second}, {first}) AS lost "
+            f"{table} WHERE {won} IN ({mine}, {yours})"
+        )
+        told, subject = f"{winner} says {sides[0]} or {sides[1]}, for {one} or {other}", "won"
+    loser = "lost" if sides else "loser"
+    options = f"--sql {shlex.quote(query)} --subject {shlex.quote(subject)} --relation =beats --object {loser}"
+    return [f"{told}; who beats whom is imported by {options} instead of the file"]
+
+
+def _sides(db: Scratch, at: str, one: str, other: str) -> tuple[str, str] | None:
+    """What a column says of the winner where that is no name but a side: white, of white_id and black_id."""
+    common = db.con.execute(f"SELECT {at} FROM seen GROUP BY 1 ORDER BY count(*) DESC LIMIT 5").fetchall()
+    values = [value for (value,) in common if value is not None and plain(value)]
+    mine, yours = ([value for value in values if plain(name).startswith(plain(value))] for name in (one, other))
+    return (mine[0], yours[0]) if mine and yours and mine[0] != yours[0] and "$" not in mine[0] + yours[0] else None
+
+
+def _nothing_there(db: Scratch, names: Sequence[str], written: Mapping[str, str]) -> list[str]:
+    """What to add where a word for nothing, like NA, stands among the parties; it could be a name as well."""
+    notes = []
+    for role in ("subject", "object"):
+        if written.get(role) in names:
+            column = f"extra{names.index(written[role])}"
+            word, share = db.con.execute(
+                f"""SELECT {column}, 100 * count(*) / (SELECT count(*) FROM seen) FROM seen
+                WHERE {column} IN ({", ".join(map(quoted, EMPTY))}) GROUP BY 1 ORDER BY 2 DESC LIMIT 1"""
+            ).fetchone() or ("", 0)
+            rest = "--missing-object skip" if role == "object" else "--bad-rows skip"
+            text = f"{word} stands in {max(1, round(share))} % of {written[role]} ({role}): if it means nothing, add"
+            notes += [f"{text} --nothing {shlex.quote(word)} {rest}"] if word else []
+    return notes
+
+
+def _rounded(db: Scratch) -> list[str]:
+    """That times have been rounded, where a number like 1.50421E+12 shows that a spreadsheet has written it."""
+    (example,) = db.con.execute("SELECT min(time) FROM raw WHERE time ILIKE '%_.%_e+%_'").fetchone() or (None,)
+    return [f"times like {example} were rounded, as spreadsheets do: their last digits are lost"] if example else []
+
+
+def _time(db: Scratch, names: Sequence[str], roles: dict[str, str], dated: Sequence[str]) -> tuple[str, ...]:
+    """The columns that tell when: one, or those of a split date; its role goes to the one.
+
+    A column called like a time gives way to one of dates where it cannot be read, or where it is but the year. Where
+    there is none, it stays only if its values look like dates: `Time/Retired` in a table of results tells how long.
+    """
+    named = next((name for name, role in roles.items() if role == "time"), None)
+    if named is None and (split := split_date(names)):
+        return split
+    if named is not None and named not in dated:
+        reading = _reading(db, [names.index(named)], "")
+        unread = isinstance(reading, InputError) and reading.code == "unknown_time"
+        year = isinstance(reading, TimeReading) and reading.format is TimeFormat.YEAR
+        if (dated and (unread or year)) or (unread and not _tells_a_date(db, names.index(named))):
+            del roles[named]
+            named = None
+    if named is None:
+        years = (name for n, name in enumerate(names) if name not in roles and _is_year(db, n))
+        named = next(iter(dated), None) or next(years, None)
+    if named is None:
+        return ()
+    roles[named] = "time"
+    return (named,)
+
+
+def _between(parts: Sequence[str]) -> str:
+    return "/" if len(parts) == 2 else "-"
 
 
 def _is_time(db: Scratch, number: int) -> bool:
-    """Whether most values of a column are dates; plain numbers could be anything."""
+    """Whether most values of a column are dates, ISO or not; plain numbers could be anything."""
     column = f"extra{number}"
     total, dated = db.con.execute(
-        f"""SELECT count({column}), count(*) FILTER (try_cast({column} AS TIMESTAMP) IS NOT NULL)
+        f"""SELECT count({column}), count(*) FILTER (
+        try_cast({column} AS TIMESTAMP) IS NOT NULL OR regexp_full_match(trim(lower({column})), '{_DATE}'))
         FROM (SELECT {column} FROM seen LIMIT 1000)"""
     ).fetchone() or (0, 0)
     return bool(total and 2 * dated > total)
+
+
+def _tells_a_date(db: Scratch, number: int) -> bool:
+    """Whether most values hold a year, the name of a month, or a day and a month: 13/3 16, but not 1:35:21.362."""
+    total, dates = db.con.execute(
+        f"""SELECT count(value), count(*) FILTER (regexp_matches(lower(value), '[0-9]{{4}}|[0-9]+[/-][0-9]+|{_MONTH}'))
+        FROM (SELECT extra{number} AS value FROM seen LIMIT 1000)"""
+    ).fetchone() or (0, 0)
+    return bool(2 * dates > total)
+
+
+def _is_address(db: Scratch, number: int) -> bool:
+    """Whether most values of a column are addresses on the web: where a row comes from, not what it says."""
+    total, addresses = db.con.execute(
+        f"""SELECT count(value), count(*) FILTER (value SIMILAR TO 'https?://.*')
+        FROM (SELECT extra{number} AS value FROM seen LIMIT 1000)"""
+    ).fetchone() or (0, 0)
+    return bool(2 * addresses > total)
 
 
 def _is_year(db: Scratch, number: int) -> bool:

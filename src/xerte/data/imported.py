@@ -6,9 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from xerte.data.dataset import Dataset
-from xerte.data.eventstore import Kind, Version
-
-COLUMN = "id"
+from xerte.data.idindex import IdIndex, ids_of
+from xerte.data.logrows import ID, Kind, Version
 
 
 class ImportedEvents:
@@ -19,38 +18,39 @@ class ImportedEvents:
     """
 
     def __init__(self, base: Dataset) -> None:
-        self._base, self._ids = base, base.extras.get(COLUMN)
+        self._base, self._ids = base, base.extras.get(ID)
 
     def versions_of(self, ids: Iterable[str]) -> dict[str, Version]:
         """The facts with these ids, as the log would tell them; their seq is below 0."""
-        if self._ids is None:
+        wanted = list(ids)
+        if not wanted or self._index is None:
             return {}
-        return {id: self._version(id, self._row_of[id]) for id in ids if id in self._row_of}
+        return {id: self.version(row) for id, row in self._index.rows_of(wanted).items()}
 
     def rows_of(self, fact: tuple[int, int, int, int]) -> list[int]:
-        """The rows that say exactly this; splits are in time order, so only those of its time are compared."""
+        """The rows that say exactly this; splits are in time order, so only those of its time are compared.
+
+        The time is searched in the type of its column, all of which would be copied into another one otherwise.
+        """
         facts, found, start = self._base.facts, list[int](), 0
+        time = np.clip(fact[3], np.iinfo(np.int32).min, np.iinfo(np.int32).max).astype(np.int32)
         for size in self._base.sizes:
             times = facts.time[start : start + size]
-            first, last = (start + int(np.searchsorted(times, fact[3], side)) for side in ("left", "right"))
+            first, last = (start + int(np.searchsorted(times, time, side)) for side in ("left", "right"))
             part = facts[first:last]
             same = (part.subject == fact[0]) & (part.relation == fact[1]) & (part.object == fact[2])
+            same &= part.time == fact[3]
             found += (first + np.flatnonzero(same)).tolist()
             start += size
         return found
 
-    def id_of(self, row: int) -> str | None:
-        """The id of a row; None where it has none."""
-        return None if self._ids is None else self._ids[row] or None
-
     @cached_property
-    def _row_of(self) -> dict[str, int]:
-        """The row of every id; read once."""
-        column = self._ids
-        assert column is not None
-        return {id: row for row in range(sum(self._base.sizes)) if (id := column[row])}
+    def _index(self) -> IdIndex | None:
+        return ids_of(self._base)
 
-    def _version(self, id: str, row: int) -> Version:
+    def version(self, row: int) -> Version:
+        """A row as the log would tell it; its seq is below 0."""
         subject, relation, object, time = (int(column[row]) for column in self._base.facts.columns())
-        extras = {name: column[row] for name, column in self._base.extras.items() if name != COLUMN and column[row]}
+        extras = {name: column[row] for name, column in self._base.extras.items() if name != ID and column[row]}
+        id = None if self._ids is None else self._ids[row] or None
         return Version(-1 - row, id, Kind.FACT, None, (subject, relation, object, time), 0, extras)

@@ -138,13 +138,13 @@ def _learned(dataset: Dataset, until: int) -> tuple[int, str]:
 
 def _sum(facts: Facts, until: int) -> tuple[int, int]:
     """How many of the facts there are up to a time, and the sum of their hashes modulo 2⁶⁴."""
-    count, total = 0, np.uint64(0)
+    count, total = 0, 0
     for start in range(0, len(facts), _ROWS_AT_ONCE):
         rows = facts[start : start + _ROWS_AT_ONCE]
         rows = rows[rows.time <= until]
         count += len(rows)
-        total += _hashes(rows).sum(dtype=np.uint64)
-    return count, int(total)
+        total = (total + int(_hashes(rows).sum(dtype=np.uint64))) % (1 << 64)
+    return count, total
 
 
 def _hashes(facts: Facts) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

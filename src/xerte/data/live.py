@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data import acknowledged
-from xerte.data.appending import Appender, Report, Row, moment
+from xerte.data.appending import Appender, Report, numbers_of
+from xerte.data.appendrows import FIELDS, WAS, Row, moment
+from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset, Kept
-from xerte.data.eventstore import FILE, EventStore, Version
+from xerte.data.eventstore import FILE, EventStore
 from xerte.data.facts import Facts
 from xerte.data.imported import ImportedEvents
+from xerte.data.logrows import Version
 from xerte.data.tail import JoinedFacts, JoinedText, Tail
 from xerte.data.vocabulary import Vocabulary
 from xerte.errors import InputError
@@ -117,13 +120,30 @@ def _standing(base: Dataset, tail: Tail) -> tuple[int, int, int]:
 def as_of(dataset: Dataset, when: str | datetime) -> Dataset:
     """What was known at a moment: events known later are not there, those ended later still are.
 
-    Facts of the import count as known when they happened.
+    Facts of the import count as known when they happened, where times are dates.
     """
-    live = None if dataset.kept is None else dataset.kept.live
-    if live is None:
+    live, known = None if dataset.kept is None else dataset.kept.live, moment(when)
+    later = _imports_after(dataset if live is None else live.base, known)
+    if live is not None:
+        gone = np.union1d(live.store.ended_imports(known=known), later)
+        return _of_rows(dataset, live, live.store.valid_at(known), gone)
+    if not len(later):
         return dataset
-    known = moment(when)
-    return _of_rows(dataset, live, live.store.valid_at(known), live.store.ended_imports(known=known))
+    rows = np.delete(np.arange(len(dataset.facts)), later)
+    extras = {name: column.take(rows) for name, column in dataset.extras.items()}
+    sizes = _standing(dataset, replace(Tail.empty(), hidden=later))
+    return replace(dataset, facts=dataset.facts[rows], sizes=sizes, extras=extras)
+
+
+def _imports_after(base: Dataset, known: int) -> npt.NDArray[np.int64]:
+    """The rows of the import that happened later, ascending; splits are in time order."""
+    if base.calendar.tick is Tick.STEP:
+        return np.zeros(0, np.int64)
+    tick, later, stop = base.calendar.tick_of(np.datetime64(known, "us")), [], 0
+    for size in base.sizes:
+        start, stop = stop, stop + size
+        later.append(np.arange(start + np.searchsorted(base.facts.time[start:stop], tick, "right"), stop))
+    return np.concatenate(later)
 
 
 def through(dataset: Dataset, seq: int) -> Dataset:
@@ -170,7 +190,7 @@ def appender(dataset: Dataset, *, future: bool = False) -> Appender:
     except OSError as error:
         raise InputError(f"nothing can be appended to {kept.folder}: {error.strerror or error}") from None
     names = base.entities, base.relations
-    return Appender(store, dataset.calendar, *names, dataset.last_time, ImportedEvents(base), future=future)
+    return Appender(store, dataset.calendar, *names, dataset.last_time, _imported(dataset), future=future)
 
 
 def append(dataset: Dataset, events: Iterable[Any], *, future: bool = False) -> tuple[Dataset, Report]:
@@ -191,12 +211,74 @@ def rows_of(events: Iterable[Any]) -> Iterator[Row]:
             raise InputError(f"{where} is neither a mapping nor (subject, relation, object, time): {str(event)[:60]}")
 
 
-def versions(dataset: Dataset, id: str) -> list[Version]:
-    """Everything that is known of an id, in the order of arrival; what came with the import has a seq below 0."""
+def _imported(dataset: Dataset) -> ImportedEvents:
+    """What came with the import; of all snapshots of one base the same, so that ids are opened once."""
     live = None if dataset.kept is None else dataset.kept.live
     if live is None:
-        return list(ImportedEvents(dataset).versions_of([id]).values())
-    return [*ImportedEvents(live.base).versions_of([id]).values(), *live.store.history_of(id)]
+        return ImportedEvents(dataset)
+    known: ImportedEvents = live.shared.setdefault("imported", ImportedEvents(live.base))
+    return known
+
+
+Which = str | Sequence[str]
+"""An event: its id, or (subject, relation, object, time)."""
+
+
+def versions(dataset: Dataset, which: Which) -> list[Version]:
+    """Everything that is known of an event, in the order of arrival; what came with the import has a seq below 0.
+
+    Raises:
+        InputError: a fact is named by names or a time that there are not.
+    """
+    live = None if dataset.kept is None else dataset.kept.live
+    imported = _imported(dataset)
+    if isinstance(which, str):
+        log = [] if live is None else live.store.history_of(which)
+        return [*imported.versions_of([which]).values(), *log]
+    subject, relation, object, time = _named(which)
+    entities, tick = dataset.entities, dataset.calendar.parse(time)
+    numbers = entities.id(subject), dataset.relations.id(relation), entities.id(object)
+    rows = imported.rows_of((*numbers, tick))
+    if live is None:
+        return [imported.version(row) for row in rows]
+    wanted = numbers_of(entities, numbers[0]), numbers[1], numbers_of(entities, numbers[2]), tick
+    log = live.store.history_of_fact(wanted, rows)
+    ended = {-1 - one.replaces for one in log if one.replaces is not None and one.replaces < 0}
+    return [*(imported.version(row) for row in sorted(ended.union(rows))), *log]
+
+
+def correction(dataset: Dataset, which: Which, changes: Mapping[str, str], known_at: str | None) -> dict[str, Any]:
+    """A row that corrects an event in some of what it says, the rest staying as it is.
+
+    Raises:
+        InputError: there is no such event.
+    """
+    said = {"action": "correct", "known_at": known_at}
+    if not isinstance(which, str):
+        fact = _named(which)
+        return {**dict(zip(FIELDS, fact, strict=False)), **said, WAS: fact, **changes}
+    last = next((one for one in reversed(versions(dataset, which)) if one.fact is not None), None)
+    if last is None or last.fact is None:
+        raise InputError(f"there is no event with the id {which} to correct")
+    subject, relation, object, time = last.fact
+    words = dataset.entities[subject], dataset.relations[relation], dataset.entities[object]
+    fact = (*words, dataset.calendar.format(time))
+    return {**last.extras, **dict(zip(FIELDS, fact, strict=False)), **said, "id": which, **changes}
+
+
+def retraction(which: Which, known_at: str | None) -> dict[str, Any]:
+    """A row that retracts an event."""
+    said = {"action": "retract", "known_at": known_at}
+    return (
+        {**said, "id": which} if isinstance(which, str) else {**said, **dict(zip(FIELDS, _named(which), strict=False))}
+    )
+
+
+def _named(fact: Sequence[str]) -> tuple[str, str, str, str]:
+    if len(fact) != 4:
+        raise InputError(f"name an event by its id or by (subject, relation, object, time), not by {str(fact)[:60]}")
+    subject, relation, object, time = map(str, fact)
+    return subject, relation, object, time
 
 
 def _kept(dataset: Dataset) -> Kept:

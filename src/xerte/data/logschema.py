@@ -65,6 +65,12 @@ def index_imports(connection: sqlite3.Connection) -> None:
     connection.execute(f"CREATE INDEX IF NOT EXISTS {_IMPORTS} ON event (replaces) WHERE replaces < 0")
 
 
+def index_facts(connection: sqlite3.Connection) -> None:
+    """Lets a fact be found by what it says, and what ended it; before the first one that is named so."""
+    connection.execute("CREATE INDEX IF NOT EXISTS event_fact ON event (time, subject, object) WHERE kind < 2")
+    connection.execute("CREATE INDEX IF NOT EXISTS event_ended ON event (replaces) WHERE replaces IS NOT NULL")
+
+
 def ended_imports(connection: sqlite3.Connection, last: int | None = None, known: int | None = None) -> set[int]:
     """The rows of the import that rows of the log up to `last`, known at `known`, ended; all unless given."""
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (_IMPORTS,)).fetchone():

@@ -10,7 +10,7 @@ from xerte.data.words import counted
 
 _MOST_NAMES = 1_000_000
 _QUESTION = "?"
-_EMPTY = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None", "-", "--", ".")
+EMPTY = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None", "-", "--", ".")
 
 
 def lookalikes(entities: Vocabulary, relations: Relations) -> list[Finding]:
@@ -23,15 +23,15 @@ def lookalikes(entities: Vocabulary, relations: Relations) -> list[Finding]:
         if alike:
             one, other = alike[0][:2]
             groups = counted(len(alike), f"group of {kind} looks", f"groups of {kind} look")
-            text = f"{groups} alike, like {one!a} and {other!a}: "
-            text += "aliases make them one" if kind == "entities" else "labels make them one"
+            text = f"{groups} alike, {'such as ' * (len(alike) > 1)}{one!a} and {other!a}: "
+            text += f"--{'aliases' if kind == 'entities' else 'labels'} FILE makes them one"
             findings.append(Finding("look-alike", len(alike), text))
     if _QUESTION in entities:
         text = "an entity is called ?, which asks in questions: rename it in the file"
         findings.append(Finding("question mark", 1, text))
-    empty = [name for name in _EMPTY if name in entities]
+    empty = [name for name in EMPTY if name in entities]
     if empty:
-        text = f"an entity is called {empty[0]}: if that says that nothing is there, name it as such"
+        text = f"an entity is called {empty[0]}: if that says that nothing is there, import with --nothing {empty[0]}"
         findings.append(Finding("empty", len(empty), text))
     reciprocal = [name for name in relations if name.startswith(Relations.PREFIX)]
     if reciprocal:

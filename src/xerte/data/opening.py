@@ -1,5 +1,6 @@
 """From what a user hands over to described sources: files, archives, workbooks, DataFrames, queries."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -9,13 +10,14 @@ from typing import Any
 from xerte.data.columns import Column
 from xerte.data.reading import Scratch
 from xerte.data.records import csv_columns
-from xerte.data.source import FileFormat, Source, find_source, json_keys
+from xerte.data.source import FileFormat, Source, find_source, has_table_suffix, is_rejects, json_keys
 from xerte.data.tables import from_frame, from_json, from_query, from_workbook, table_columns
 from xerte.data.unpack import unpack
 from xerte.errors import InputError
 
 Input = str | PathLike[str] | Sequence[str | PathLike[str]] | Any
 """A path, several, or a DataFrame."""
+_PATTERN = re.compile(r"[*?\[]")
 
 
 def paths_of(given: Input) -> list[Path] | None:
@@ -55,6 +57,7 @@ def open_sources(
         return [_described(db, from_frame(db, given), asked, nothing)], []
     if not paths:
         raise InputError("give at least one events file")
+    paths = [found for path in paths for found in _tables_at(path)]
     sources = []
     for path in paths:
         for plain in unpack(path, db.folder, table, encoding):
@@ -65,6 +68,33 @@ def open_sources(
                 source = _json_source(db, source)
             sources.append(_described(db, source, asked, nothing))
     return sources, paths
+
+
+def _tables_at(path: Path) -> list[Path]:
+    """The tables of a folder and of those within it, or the files that fit a pattern like events/*.parquet, by name.
+
+    What begins with a dot or an underscore is no table, nor are bad rows that an earlier import wrote there.
+
+    Raises:
+        InputError: there is none.
+    """
+    try:
+        if path.is_dir():
+            inside = (file for file in path.rglob("*") if has_table_suffix(file) and not is_rejects(file))
+            found = [file for file in inside if not any(part[0] in "._" for part in file.relative_to(path).parts)]
+            if not found:
+                raise InputError(f"{path} is a folder without tables and without train.txt: give events files")
+            return sorted(found)
+        if path.exists() or not _PATTERN.search(str(path)):
+            return [path]
+        # the part before the first such sign is a folder; what is behind it is the pattern
+        fixed = next(place for place, part in enumerate(path.parts) if _PATTERN.search(part))
+        found = sorted(Path(*path.parts[:fixed]).glob(str(Path(*path.parts[fixed:]))))
+    except (OSError, ValueError) as error:  # a name that is too long, or no pattern
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not found:
+        raise InputError(f"no file fits {path}")
+    return [table for one in found for table in (_tables_at(one) if one.is_dir() else [one])]
 
 
 def _json_source(db: Scratch, source: Source) -> Source:

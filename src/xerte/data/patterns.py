@@ -39,6 +39,7 @@ _SAMPLE = 1000
 _SHAPES = dict.fromkeys("dmHIMS", r"\d{1,2}") | dict.fromkeys("aAbB", "[A-Za-z]+") | {
     "Y": r"\d{4}", "y": r"\d{2}", "f": r"\d+", "p": "[AaPp][Mm]", "z": r"[+-]\d\d:?\d\d", "Z": "[A-Za-z_/]+",
 }  # fmt: skip
+_THREE = re.compile(r"(\d{4}|\d{1,2})([^\w%]{1,3}|_)(\d{1,2})([^\w%]{1,3}|_)(\d{4}|\d{1,2})")
 _ZONE_NAME = re.compile(r" \([A-Z]+\)$")
 """Mail writes the zone's name behind it: -0700 (PDT)."""
 
@@ -99,7 +100,8 @@ def find(con: "DuckDBPyConnection", text: str) -> str | None:
     values = [_ZONE_NAME.sub("", value) for (value,) in rows]
     # the shape is looked at first: duckdb would take a second to try all patterns
     half = len(values) / 2
-    fitting = [one for one in KNOWN if sum(shape(one).fullmatch(value) is not None for value in values) > half]
+    known = dict.fromkeys((*KNOWN, *_unusual(values[0]))) if values else KNOWN
+    fitting = [one for one in known if sum(shape(one).fullmatch(value) is not None for value in values) > half]
     if not fitting:
         return None
     counts = _counts(con, fitting, text)
@@ -125,6 +127,18 @@ def _counts(con: "DuckDBPyConnection", patterns: list[str], text: str) -> dict[s
     counts = con.execute(f"SELECT {', '.join(columns)} FROM raw").fetchone()
     assert counts is not None
     return dict(zip(patterns, counts, strict=True))
+
+
+def _unusual(value: str) -> list[str]:
+    """Patterns of a day, month and year with unusual signs between them, like 13/3 16; a year of two is last."""
+    match = _THREE.fullmatch(value.strip())
+    if match is None:
+        return []
+    one, sign, _, other, three = match.groups()
+    if len(one) == len("2024"):
+        return [f"%Y{sign}%m{other}%d"]
+    year = "%Y" if len(three) == len("2024") else "%y"
+    return [f"{first}{sign}{second}{other}{year}" for first, second in (("%d", "%m"), ("%m", "%d"))]
 
 
 @functools.cache

@@ -4,7 +4,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte import storage
+from xerte.data.budget import Budget, ascends, parts
 from xerte.data.facts import Ids
 from xerte.data.limits import LONGEST_LINE
 from xerte.data.records import sieve
@@ -27,7 +28,10 @@ from xerte.files import FULL
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_MEMORY_LIMIT = "4GB"
+_MEMORY_LIMIT = 4_000_000_000
+_ROWS_AT_ONCE = 1 << 22
+_BYTES_A_ROW = 100
+"""Memory that fetching a row takes: its columns as they come and as they are checked."""
 _TEXTS_AT_ONCE = 100_000
 _EXTENSION = re.compile(r"(\w+)\.duckdb_extension\" not found")
 _BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
@@ -42,10 +46,11 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Scratch:
-    """A database that lives as long as one import, and the folder it may spill to."""
+    """A database that lives as long as one import, the folder it may spill to, and the memory of what is read."""
 
     con: "DuckDBPyConnection"
     folder: Path
+    budget: Budget
 
 
 @dataclass(frozen=True)
@@ -94,20 +99,26 @@ def scratch_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def scratch() -> Iterator[Scratch]:
-    """A fresh database: nothing is fetched from outside, memory is limited, the rest spills to a temporary folder."""
+def scratch(memory: int | None = None) -> Iterator[Scratch]:
+    """A fresh database: nothing is fetched from outside, memory is limited, the rest spills to a temporary folder.
+
+    Args:
+        memory: bytes that reading and sorting may take; the database has three eighths of them.
+    """
     import duckdb
 
     with scratch_folder() as folder:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
-            "memory_limit": _MEMORY_LIMIT,
+            "memory_limit": f"{_MEMORY_LIMIT if memory is None else memory * 3 // 8}B",
             "temp_directory": str(folder),
         }
         with duckdb.connect(config=settings) as con, stoppable(con):
             con.execute("SET TimeZone = 'UTC'")
-            yield Scratch(con, folder)
+            with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has none to turn off
+                con.execute("SET enable_progress_bar = false")  # it would be printed among the JSON
+            yield Scratch(con, folder, Budget(memory, folder))
 
 
 def write_table(scratch: Scratch, name: str, columns: Mapping[str, Sequence[str | None]]) -> None:
@@ -185,74 +196,75 @@ def encode(scratch: Scratch, reading: TimeReading, labels: Mapping[str, Mapping[
     """
     con = scratch.con
     names = "SELECT subject AS name FROM raw UNION SELECT object FROM raw"
-    entities, around = _number_names(con, "entity", names, labels.get("entity", {}))
+    found, around = _number_names(con, "entity", names, labels.get("entity", {}))
+    entities = Vocabulary.of(found)
+    del found
     names = "SELECT DISTINCT relation AS name FROM raw"
-    relations, too = _number_names(con, "relation", names, labels.get("relation", {}))
+    kinds, too = _number_names(con, "relation", names, labels.get("relation", {}))
+    relations = Relations.of(kinds)
     lasting = "ends" in [name for name, *_ in con.execute("DESCRIBE raw").fetchall()]
     # an end that is missing is NEVER, one that cannot be read is NULL
     ends = f"CASE WHEN time IS NULL THEN {NEVER} ELSE {reading.sql} END"
-    columns = con.execute(
-        f"""SELECT row, s.id AS subject, r.id AS relation, o.id AS object, {reading.sql} AS time
+    query = f"""SELECT row, s.id AS subject, r.id AS relation, o.id AS object, {reading.sql} AS time
         {f", (SELECT {ends} FROM (SELECT ends AS time)) AS ends" * lasting} FROM raw
         LEFT JOIN entity AS s ON s.name = subject LEFT JOIN relation AS r ON r.name = relation
         LEFT JOIN entity AS o ON o.name = object"""
-    ).fetchnumpy()
-    row = columns.pop("row")
-    in_order = not (row[1:] < row[:-1]).any()  # a join promises no order
-
-    def taken(name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
-        """One column in the order of the rows, which are numbered without a gap, and where it is missing."""
-        column = columns.pop(name)
-        values, mask = np.ma.getdata(column), np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else None
-        if in_order:
-            return values, mask
-        return _put(row, values), None if mask is None else _put(row, mask)
-
-    object, nobody = taken("object")
-    bad = np.zeros(len(row), bool)
-    ids = []
-    for name in ("subject", "relation", "time", *(["ends"] if lasting else [])):
-        values, missing = taken(name)
-        ids.append(values)
-        if missing is not None:
-            bad |= missing
-    subject, relation, time = ids[:3]
-    until = ids[3] if lasting else None
-    if until is not None:
-        bad |= until < time
-    nobody = np.zeros(len(row), bool) if nobody is None else nobody & ~bad
-    if nobody.any() or bad.any():
-        bad |= np.zeros(len(row), bool) if not nobody.any() else nobody
-    return Coded(
-        subject,
-        relation,
-        object,
-        time,
-        bad,
-        nobody,
-        until,
-        Vocabulary.of(entities),
-        Relations.of(relations),
-        around + too,
-    )
+    made: dict[str, npt.NDArray[Any]] = {}
+    for rows, columns in _fetched(scratch, query):
+        row, some = columns.pop("row"), _with_faults(columns)
+        if len(row) == rows and ascends(row):
+            made = some
+            break
+        made = made or {name: scratch.budget.empty(rows, values.dtype) for name, values in some.items()}
+        for name, values in some.items():  # a join promises no order, but rows are numbered without a gap
+            made[name][row] = values
+    ends_of: npt.NDArray[np.int64] | None = made.pop("ends", None)
+    return Coded(**made, ends=ends_of, entities=entities, relations=relations, trimmed=around + too)
 
 
-def _put(row: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    placed = np.empty_like(values)
-    placed[row] = values
-    return placed
+def _fetched(scratch: Scratch, query: str) -> Iterator[tuple[int, dict[str, npt.NDArray[Any]]]]:
+    """How many rows a query gives, and its columns: at once, or within a budget in parts that the database holds."""
+    if scratch.budget.memory is None:
+        columns = scratch.con.execute(query).fetchnumpy()
+        yield len(columns["row"]), columns
+        return
+    scratch.con.execute("SET preserve_insertion_order = false")
+    scratch.con.execute(f"CREATE OR REPLACE TABLE coded AS {query}")
+    scratch.con.execute("SET preserve_insertion_order = true")
+    rows = _count(scratch.con, "coded")
+    at_once = min(_ROWS_AT_ONCE, scratch.budget.block(_BYTES_A_ROW))
+    for part in parts(rows, at_once) if rows else [slice(0, 0)]:
+        some = f"SELECT * FROM coded WHERE rowid >= {part.start} AND rowid < {part.stop}"
+        yield rows, scratch.con.execute(some).fetchnumpy()
+
+
+def _with_faults(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """The columns without masks, and which rows are `bad`, and so for want of an object only (`nobody`)."""
+    values = {name: np.ma.getdata(column) for name, column in columns.items()}
+    missing = {name: column.mask for name, column in columns.items() if np.ma.isMaskedArray(column)}
+    bad = np.zeros(len(values["time"]), bool)
+    for name in missing.keys() - {"object"}:
+        bad |= missing[name]
+    if "ends" in values:
+        bad |= values["ends"] < values["time"]
+    nobody = missing.get("object", np.False_) & ~bad
+    return values | {"bad": bad | nobody, "nobody": nobody}
 
 
 def texts(scratch: Scratch, role: str) -> TextColumn:
     """One of the columns kept for display; a missing text is empty."""
-    rows = scratch.con.execute(f"SELECT coalesce({role}::VARCHAR, '') FROM raw")
-    blocks: list[bytes] = []
-    lengths: list[npt.NDArray[np.int64]] = [np.zeros(1, np.int64)]
-    while some := rows.fetchmany(_TEXTS_AT_ONCE):
-        encoded = [text.encode() for (text,) in some]
-        blocks.append(b"".join(encoded))
-        lengths.append(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-    return TextColumn(np.frombuffer(b"".join(blocks), np.uint8), np.cumsum(np.concatenate(lengths)))
+    text = f"coalesce({role}::VARCHAR, '')"
+    ((rows, size),) = scratch.con.execute(f"SELECT count(*), coalesce(sum(strlen({text})), 0) FROM raw").fetchall()
+    block, offsets = scratch.budget.empty(int(size), np.uint8), scratch.budget.empty(rows + 1, np.int64)
+    offsets[0], row = 0, 0
+    found = scratch.con.execute(f"SELECT {text} FROM raw")
+    while some := found.fetchmany(_TEXTS_AT_ONCE):
+        encoded = [value.encode() for (value,) in some]
+        stop = offsets[row] + np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
+        block[offsets[row] : stop[-1]] = np.frombuffer(b"".join(encoded), np.uint8)
+        offsets[row + 1 : row + 1 + len(some)] = stop
+        row += len(some)
+    return TextColumn(block, offsets)
 
 
 def bad_table_rows(
@@ -362,7 +374,8 @@ def _json(path: Path, source: Source) -> str:
 def table_rows(source: Source) -> str:
     """The rows of a file without lines, with their numbers from 0 as `file_row_number`."""
     if source.format is FileFormat.PARQUET:
-        return f"read_parquet({path_text(source.file)}, file_row_number = true)"
+        # folders like year=2024 are columns, too, and stay texts: the month 03 is no 3
+        return f"read_parquet({path_text(source.file)}, file_row_number = true, hive_types_autocast = false)"
     return f"(SELECT *, rowid AS file_row_number FROM {identifier(source.table)})"
 
 

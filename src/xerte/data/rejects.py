@@ -11,9 +11,10 @@ from xerte.data.reading import Scratch, bad_table_rows
 from xerte.data.records import Fault, records
 from xerte.data.source import NAMES, Source
 from xerte.data.times import TimeReading
-from xerte.errors import BadRowError
+from xerte.errors import BadRowError, InputError
 from xerte.files import cells, refuse_to_overwrite, replacing
 
+_COLUMNS = ("file", "line", "column", "value", "problem", "raw")
 NO_OBJECT = "nothing there: say what to do with a missing object"
 """What is wrong with a row without an object."""
 
@@ -61,11 +62,27 @@ def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
     """Write rejects as CSV (file, line, column, value, problem, raw), all or nothing; how many there are."""
     count = 0
     with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        file.write(cells(["file", "line", "column", "value", "problem", "raw"]))
+        file.write(cells(_COLUMNS))
         for reject in rejects:
             file.write(cells([str(reject.file), reject.line, *reject.fault, reject.raw]))
             count += 1
     return count
+
+
+def add_reject(file: Path, line: int, problem: str, raw: str) -> None:
+    """Adds a bad row to FILE.rejects.csv beside its file, in the columns of `write_rejects`.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    path = file.with_name(f"{file.name}.rejects.csv")
+    try:
+        with path.open("a", encoding="utf-8", errors="backslashreplace", newline="") as rejects:
+            if not rejects.tell():
+                rejects.write(cells(_COLUMNS))
+            rejects.write(cells([str(file), line, "", "", problem, raw]))
+    except OSError as error:
+        raise InputError(f"{path}, where bad rows go, cannot be written: {error.strerror or error}") from None
 
 
 def rejects_files(paths: Sequence[Path], asked: Path | None, inputs: Sequence[Path], force: bool) -> dict[Path, Path]:

@@ -1,8 +1,11 @@
 """The calendar that fits a list of moments: its tick, its origin and its rhythm."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from xerte.data.budget import parts
 from xerte.data.calendar import Calendar, Tick
 from xerte.data.facts import Ids
 from xerte.errors import InputError
@@ -19,27 +22,30 @@ _TICKS_PER_UNIT = {
     (Tick.HOUR, Tick.DAY): 24,
     (Tick.MONTH, Tick.YEAR): 12,
 }
-_ENOUGH = 3
-"""Fewer distinct times than this tell no rhythm: two days a month apart are still days."""
 _FEW = 0.1
 LONG_DAYS = 14
 """Facts that span so many days are seldom asked about by the second or the minute."""
 _INT32 = np.iinfo(np.int32)
-_AT_ONCE = 1 << 20
 
 
-def fit_steps(values: npt.NDArray[np.int64]) -> tuple[Ids, Calendar]:
-    """Plain integers stay as they are; the unit is the greatest common divisor of their gaps."""
-    distinct = _distinct(values)
-    if distinct[0] < _INT32.min or distinct[-1] > _INT32.max:
+def fit_steps(values: npt.NDArray[np.int64], ticks: Ids) -> Calendar:
+    """Plain integers stay as they are; the unit is the greatest common divisor of their gaps.
+
+    Args:
+        values: the integers.
+        ticks: where to put them.
+    """
+    first, last = values.min(), values.max()
+    if first < _INT32.min or last > _INT32.max:
         raise InputError(
-            f"the times run from {distinct[0]} to {distinct[-1]}, too far for 32 bits: say whether they are epoch "
-            "or epoch-ms, or number them more coarsely"
+            f"the times run from {first} to {last}, too far for 32 bits: say whether they are epoch or epoch-ms, or "
+            "number them more coarsely"
         )
-    return values.astype(np.int32), Calendar(Tick.STEP, "", Tick.STEP, _common_gap(distinct) or 1)
+    ticks[:] = values
+    return Calendar(Tick.STEP, "", Tick.STEP, _common_gap(ticks) or 1)
 
 
-def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None) -> tuple[Ids, Calendar]:
+def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None, ticks: Ids) -> Calendar:
     """Moments become ticks since the first day (month, year) of the data.
 
     The tick is the coarsest in which every moment is whole: all at midnight makes days, all on the first of a month
@@ -50,28 +56,24 @@ def fit_dates(seconds: npt.NDArray[np.int64], precision: Tick, unit: Tick | None
         precision: how fine the moments were written; fewer than three distinct ones get no coarser a tick.
         unit: the unit to use, which cuts off what is finer: a question about a day then knows nothing of that day. Or
             None to find it.
+        ticks: where to put the ticks.
     """
-    cut = False
-    if unit is not None:
-        whole = seconds.astype("datetime64[s]").astype(f"datetime64[{_CODE[unit]}]").astype("datetime64[s]")
-        cut = bool((whole.view(np.int64) != seconds).any())
-        seconds, precision = whole.view(np.int64), unit
-    distinct = _distinct(seconds)
-    tick = _tick(distinct)
-    if len(distinct) < _ENOUGH:
+    cut = unit is not None and not _all_whole(seconds, unit)
+    tick = unit or next(tick for tick in reversed(_FINEST_FIRST) if _all_whole(seconds, tick))
+    if unit is None and _few(seconds):
         tick = _finer(tick, Tick.DAY if _FINEST_FIRST.index(precision) < _FINEST_FIRST.index(Tick.DAY) else precision)
-    if unit is not None:
-        tick = _finer(tick, unit)
+    ends = np.array([seconds.min(), seconds.max()]).astype("datetime64[s]")
     coarse = tick if tick in (Tick.MONTH, Tick.YEAR) else Tick.DAY
-    origin = distinct[:1].astype("datetime64[s]").astype(f"datetime64[{_CODE[coarse]}]")[0]
-    distinct = _count(distinct, tick, origin)
-    if distinct[-1] > _INT32.max:
+    origin = ends[0].astype(f"datetime64[{_CODE[coarse]}]")
+    span = int(_count(ends[1:].view(np.int64), tick, origin)[0])
+    if span > _INT32.max:
         raise InputError(
-            f"the times from {origin} on span {distinct[-1]} {tick}s, too far for 32 bits: write them more coarsely"
+            f"the times from {origin} on span {span} {tick}s, too far for 32 bits: write them more coarsely"
         )
-    unit = unit or _rhythm(tick, _common_gap(distinct))
-    calendar = Calendar(tick, str(origin), unit, _TICKS_PER_UNIT.get((tick, unit), 1), cut=cut)
-    return _count(seconds, tick, origin).astype(np.int32), calendar
+    for part in parts(len(seconds)):
+        ticks[part] = _count(seconds[part], tick, origin)
+    unit = unit or _rhythm(tick, _common_gap(ticks))
+    return Calendar(tick, str(origin), unit, _TICKS_PER_UNIT.get((tick, unit), 1), cut=cut)
 
 
 def finer_than_most(ticks: Ids, calendar: Calendar) -> tuple[int, Tick] | None:
@@ -81,27 +83,19 @@ def finer_than_most(ticks: Ids, calendar: Calendar) -> tuple[int, Tick] | None:
     """
     for (tick, unit), size in _TICKS_PER_UNIT.items():  # of one tick the coarsest unit comes first
         if tick is calendar.tick and tick in SECONDS and size > calendar.ticks_per_unit:
-            odd = int(np.count_nonzero(ticks % size))
+            odd = sum(int(np.count_nonzero(ticks[part] % size)) for part in parts(len(ticks)))
             if 0 < odd <= _FEW * len(ticks):
                 return odd, unit
     return None
 
 
-def _distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The distinct values in order: of every million, then of what is left of them."""
-    if len(values) <= _AT_ONCE:
-        return _sorted_once(values)
-    return _sorted_once(
-        np.concatenate([_sorted_once(part) for part in np.split(values, range(_AT_ONCE, len(values), _AT_ONCE))])
-    )
+def _few(values: npt.NDArray[np.integer]) -> bool:
+    """Whether there are fewer than three distinct times, which tell no rhythm: two days a month apart are still days.
 
-
-def _sorted_once(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """By sorting, which beats np.unique's hashing when most are distinct."""
-    in_order = np.sort(values)
-    is_first = np.ones(len(in_order), bool)
-    is_first[1:] = in_order[1:] != in_order[:-1]
-    return in_order[is_first]
+    There is then none but the least and the greatest.
+    """
+    ends = values.min(), values.max()
+    return all(((values[part] == ends[0]) | (values[part] == ends[1])).all() for part in parts(len(values)))
 
 
 def _count(seconds: npt.NDArray[np.int64], tick: Tick, origin: np.datetime64) -> npt.NDArray[np.int64]:
@@ -114,35 +108,32 @@ def _count(seconds: npt.NDArray[np.int64], tick: Tick, origin: np.datetime64) ->
     return ticks
 
 
-def _tick(seconds: npt.NDArray[np.int64]) -> Tick:
-    """The coarsest tick in which every moment is whole."""
-    found = Tick.SECOND
-    for tick in _FINEST_FIRST[1:]:
-        if tick in SECONDS:
-            whole = seconds // SECONDS[tick] * SECONDS[tick]
-        else:
-            whole = (
-                seconds.astype("datetime64[s]")
-                .astype(f"datetime64[{_CODE[tick]}]")
-                .astype("datetime64[s]")
-                .view(np.int64)
-            )
-        if (whole != seconds).any():
-            break
-        found = tick
-    return found
+def _all_whole(seconds: npt.NDArray[np.int64], tick: Tick) -> bool:
+    """Whether every moment begins a tick."""
+    return all(_whole(seconds[part], tick) for part in parts(len(seconds)))
+
+
+def _whole(seconds: npt.NDArray[np.int64], tick: Tick) -> bool:
+    if tick in SECONDS:
+        return not (seconds % SECONDS[tick]).any()
+    moments = seconds.astype("datetime64[s]")
+    return bool((moments.astype(f"datetime64[{_CODE[tick]}]") == moments).all())
 
 
 def _finer(one: Tick, other: Tick) -> Tick:
     return min(one, other, key=_FINEST_FIRST.index)
 
 
-def _common_gap(distinct: npt.NDArray[np.int64]) -> int:
-    """The greatest common divisor of the gaps; 0 where there are too few to tell."""
-    gaps = np.diff(distinct)
-    if len(distinct) < _ENOUGH:
-        return 0
-    return 1 if np.gcd.reduce(gaps[:1000]) == 1 else int(np.gcd.reduce(gaps))
+def _common_gap(ticks: Ids) -> int:
+    """The greatest common divisor of the gaps, which is that of all distances from one; 0 where too few tell it."""
+    gap = 0
+    if _few(ticks):
+        return gap
+    for part in parts(len(ticks)):
+        gap = math.gcd(gap, int(np.gcd.reduce(ticks[part].astype(np.int64) - int(ticks[0]))))
+        if gap == 1:
+            break
+    return gap
 
 
 def _rhythm(tick: Tick, gap: int) -> Tick:

@@ -21,18 +21,35 @@ _WORDS = {
     ),
     "relation": (
         "relation", "event_type", "type", "event", "action", "predicate", "event_text", "cameo", "eventcode",
-        "kind", "category", "verb", "tournament", "commodity", "type_of_violence", "interaction", "sub_event_type",
+        "kind", "category", "verb", "what", "tournament", "commodity", "type_of_violence", "interaction",
+        "sub_event_type",
     ),
 }  # fmt: skip
 _PARTS_OF_A_DATE = ("day", "year", "month")
-_DATED = re.compile(r"(?:^|_)(?:\w*date|\w*time|year|day)(?:_|$)")
+_DATED = re.compile(r"(?:^|_)(?:\w*(?<!candi)date|\w*time|year|day)(?:_|$)")
 _OPPOSITES = {
     "from": "to", "source": "target", "src": "dst", "sender": "receiver", "exporter": "importer", "winner": "loser",
-    "home": "away", "seller": "buyer", "supplier": "recipient", "a": "b", "1": "2",
+    "who": "whom", "home": "away", "white": "black", "seller": "buyer", "supplier": "recipient", "a": "b", "1": "2",
 }  # fmt: skip
 _ACTORS = ("name", "actor", "country", "team", "player", "party", "side", "state", "user", "person", "node", "company")
-_YEAR, _MONTH = re.compile("(.*)(?:year|yr)"), ("month", "mnth", "mon")
-_KINDS = {"type", "kind", "action", "event", "category", "class", "code", "verb", "mode", "status", "relation", "rel"}
+_YEAR, _MONTH = re.compile("(.*)(?:year|yr)([0-9]?)"), ("month", "mnth", "mon")
+_KINDS = {
+    "type",
+    "kind",
+    "action",
+    "event",
+    "category",
+    "class",
+    "code",
+    "verb",
+    "mode",
+    "status",
+    "reason",
+    "relation",
+    "rel",
+    "movement",
+    "purpose",
+}
 
 
 def plain(name: str) -> str:
@@ -51,8 +68,7 @@ def by_name(names: Sequence[str]) -> dict[str, str]:
             if fitting is not None:
                 roles[fitting] = role
                 break
-    if not {"subject", "object"} & set(roles.values()):
-        roles |= _pair([name for name in names if name not in roles])
+    roles = _paired(names, roles)
     if "time" not in roles.values() and not split_date(names):
         parts = [name for word in _PARTS_OF_A_DATE for name in names if words[name] == word]
         dated = [name for name in names if _DATED.search(words[name])]
@@ -61,12 +77,25 @@ def by_name(names: Sequence[str]) -> dict[str, str]:
     return roles
 
 
+def _paired(names: Sequence[str], roles: dict[str, str]) -> dict[str, str]:
+    """The roles, where subject and object are a pair of opposites if one of them has an opposite: actor1 and actor2.
+
+    What was found for the other one by a word alone, like source, gives way; a winner without a loser does, too.
+    """
+    parties = {name for name, role in roles.items() if role in ("subject", "object")}
+    pair = _pair([name for name in names if name in parties or name not in roles])
+    alone = len(parties) == 1 and plain(min(parties)).startswith("winner") and pair
+    if parties and not alone and len(parties & set(pair)) != 1:
+        return roles
+    return {name: role for name, role in roles.items() if name not in parties} | pair
+
+
 def _pair(names: Sequence[str]) -> dict[str, str]:
     """Two columns whose names differ in opposite words: from_node and to_node, namea and nameb, team1 and team2."""
     words = {plain(name).replace("_", ""): name for name in reversed(names)}
     tokens = {plain(name): name for name in reversed(names)}
     for one, other in _OPPOSITES.items():
-        for text, name in tokens.items():
+        for text, name in reversed(tokens.items()):
             turned = "_".join(other if part == one else part for part in text.split("_"))
             if turned != text and turned in tokens and not (len(one) == 1 and not text.startswith(_ACTORS)):
                 return {name: "subject", tokens[turned]: "object"}
@@ -77,18 +106,28 @@ def _pair(names: Sequence[str]) -> dict[str, str]:
     return {}
 
 
-def split_date(names: Sequence[str]) -> tuple[str, ...]:
-    """The columns of a date that is split over year, month and, where there is one, day; empty where none is."""
+def split_date(names: Sequence[str], end: bool = False) -> tuple[str, ...]:
+    """The columns of a date that is split over year, month and, where there is one, day; empty where none is.
+
+    Args:
+        end: the date at which something ends, rather than any other.
+    """
     words = {plain(name).replace("_", ""): name for name in reversed(names)}
     for text in reversed(words):
         match = _YEAR.fullmatch(text)
-        if match is None or match[1].startswith("end"):
+        if match is None or match[1].startswith("end") != end:
             continue
-        month = next((words[match[1] + word] for word in _MONTH if match[1] + word in words), None)
+        before, after = match.groups()
+        month = next((words[before + word + after] for word in _MONTH if before + word + after in words), None)
         if month is not None:
-            day = words.get(match[1] + "day")
+            day = words.get(before + "day" + after)
             return (words[text], month) if day is None else (words[text], month, day)
     return ()
+
+
+def is_birth(name: str) -> bool:
+    """Whether a column is called like somebody's birthday, which is no event of the table."""
+    return plain(name).startswith(("birth", "born", "dob"))
 
 
 def is_kind(name: str) -> bool:
@@ -97,5 +136,5 @@ def is_kind(name: str) -> bool:
 
 
 def is_part_of_date(name: str) -> bool:
-    """Whether a column is called like a year, a month or a day."""
-    return plain(name).endswith(("year", "yr", "day", "date", *_MONTH))
+    """Whether a column is called like a year, a season, a month or a day."""
+    return plain(name).rstrip("0123456789").endswith(("year", "yr", "day", "date", "season", *_MONTH))

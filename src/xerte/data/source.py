@@ -1,6 +1,7 @@
 """What an events file is and what is wanted of it, found out before a row is read."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,8 @@ _SUFFIXES = {
     ".ndjson": FileFormat.JSONL,
     ".json": FileFormat.JSON,
 }
+_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+_REJECTS = re.compile(r"[.]rejects(-[0-9]+)?[.]csv$")
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 _LINES_LOOKED_AT = 1000
 _TEXT = (FileFormat.CSV, FileFormat.TSV, FileFormat.JSONL)
@@ -112,6 +115,18 @@ class Source:
         positions = self.format is not FileFormat.JSONL
         roles = {role: resolve(column, columns, self.path, positions) for role, column in asked.items()}
         return replace(self, columns=tuple(columns), roles=roles)
+
+
+def has_table_suffix(path: Path) -> bool:
+    """Whether a name is that of a table, compressed or not; .txt and .dat may be anything."""
+    while path.suffix.lower() in _PACKED:
+        path = path.with_suffix("")
+    return path.suffix.lower() in _TABLES
+
+
+def is_rejects(path: Path) -> bool:
+    """Whether a name is one that bad rows are written to."""
+    return _REJECTS.search(path.name) is not None
 
 
 def find_source(plain: Plain, format: str | None, delimiter: str | None, quote: str, header: bool) -> Source:

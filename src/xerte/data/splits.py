@@ -7,9 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from xerte.data.budget import ascends
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset
-from xerte.data.facts import Facts
+from xerte.data.facts import Facts, Ids
 from xerte.data.text import TextColumn
 from xerte.data.vocabulary import Relations, Vocabulary
 from xerte.data.words import counted
@@ -58,16 +59,33 @@ def split_by_fraction(log: Events, name: str, fractions: tuple[float, float, flo
     if not (all(part > 0 for part in fractions) and math.isclose(sum(fractions), 1, abs_tol=1e-6)):
         raise InputError(f"the fractions {fractions} must be three positive numbers with sum 1, like 0.8 0.1 0.1")
     time = log.facts.time
-    starts = np.flatnonzero(time[1:] != time[:-1]) + 1
-    if len(starts) < 2:
+    first, last = (_until(time, 0), _since(time, len(time) - 1)) if len(time) else (0, 0)
+    if first >= last:
+        times = len(np.unique(time))
         raise InputError(
-            f"{name} has {counted(len(starts) + bool(len(time)), 'distinct time')} and train, valid and test need one "
-            f"each: give events of at least 3 different times"
+            f"{name} has {counted(times, 'distinct time')} and train, valid and test need one each: give events of at "
+            "least 3 different times"
         )
-    first = int(np.abs(starts[:-1] - fractions[0] * len(time)).argmin())
-    later = starts[first + 1 :]
-    second = int(np.abs(later - (fractions[0] + fractions[1]) * len(time)).argmin())
-    return _cut(log, name, int(starts[first]), int(later[second]))
+    valid = _nearest(time, fractions[0] * len(time), first, _since(time, last - 1))
+    test = _nearest(time, (fractions[0] + fractions[1]) * len(time), _until(time, valid), last)
+    return _cut(log, name, valid, test)
+
+
+def _since(time: Ids, row: int) -> int:
+    """The first row of a row's time."""
+    return int(np.searchsorted(time, time[row]))
+
+
+def _until(time: Ids, row: int) -> int:
+    """The first row behind a row's time."""
+    return int(np.searchsorted(time, time[row], side="right"))
+
+
+def _nearest(time: Ids, wanted: float, least: int, most: int) -> int:
+    """Of the first rows of times, from least to most, the nearest to the wanted one; the earlier of two."""
+    row = min(int(wanted), len(time) - 1)
+    before, after = (min(max(start, least), most) for start in (_since(time, row), _until(time, row)))
+    return before if abs(before - wanted) <= abs(after - wanted) else after
 
 
 def split_by_date(log: Events, name: str, valid_from: str, test_from: str) -> Dataset:
@@ -91,7 +109,7 @@ def split_by_date(log: Events, name: str, valid_from: str, test_from: str) -> Da
 
 
 def _cut(log: Events, name: str, valid: int, test: int) -> Dataset:
-    if (np.diff(log.facts.time) < 0).any():
+    if not ascends(log.facts.time):
         raise ValueError("the facts of an event log are in time order")
     sizes = (valid, test - valid, len(log.facts) - test)
     return Dataset(name, log.facts, sizes, log.entities, log.relations, log.calendar, dict(log.extras))

@@ -61,4 +61,9 @@ def identifier(name: str) -> str:
 
 def path_text(path: Path) -> str:
     """The path as an SQL text; signs that would make it a pattern of file names stand for themselves."""
-    return quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path.resolve())))
+    return quoted(no_pattern(path.resolve()))
+
+
+def no_pattern(path: Path) -> str:
+    """The path as duckdb reads it, where signs of a pattern stand for themselves."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path))

@@ -1,5 +1,6 @@
 """A dataset on disk: a folder of plain, memory-mappable files. docs/dataset-format.md describes every file."""
 
+import codecs
 import re
 from pathlib import Path
 from typing import Any, TypeVar
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data import live
+from xerte.data.budget import ascends, parts
 from xerte.data.calendar import Calendar
 from xerte.data.dataset import Dataset, Kept
 from xerte.data.eventstore import FILE as LOG
@@ -153,7 +155,7 @@ def _open(folder: Path, *, thorough: bool) -> Dataset:
 
     def text(kind: type[_Text], stem: str) -> _Text:
         block, offsets = arrays[f"{stem}.utf8"], arrays[f"{stem}.offsets.npy"]
-        if offsets[0] != 0 or offsets[-1] != len(block) or (np.diff(offsets) < 0).any():
+        if offsets[0] != 0 or offsets[-1] != len(block) or not ascends(offsets):
             raise damaged(columns / f"{stem}.offsets.npy", "does not fit its texts")
         return kind(block, offsets)
 
@@ -194,11 +196,9 @@ def _contradiction(dataset: Dataset) -> str:
         if len(ids) and not 0 <= ids.min() <= ids.max() < known:
             return f"a {name} id is outside 0 … {known - 1}"
     for split in Split:
-        time = dataset.split(split).time
-        if (time[1:] < time[:-1]).any():
+        if not ascends(dataset.split(split).time):
             return f"{split.value} is not in time order"
-    behind = facts[dataset.appended].time
-    if (behind[1:] < behind[:-1]).any():
+    if not ascends(facts[dataset.appended].time):
         return "what was appended is not in time order"
     for name, column in dataset.extras.items():
         if len(column) != len(facts):
@@ -209,13 +209,17 @@ def _contradiction(dataset: Dataset) -> str:
 def _bad_text(dataset: Dataset) -> str:
     """What is wrong with the texts: bytes that are no UTF-8, or a name that occurs twice; empty if nothing is."""
     for stem, column in _text_columns(dataset).items():
+        decoder = codecs.getincrementaldecoder("utf-8")()
         try:
-            column.text.tobytes().decode()
+            for part in parts(len(column.text)):
+                decoder.decode(column.text[part].tobytes())
+            decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return f"{stem} holds text that is not UTF-8"
-        starts = column.offsets[(column.offsets > 0) & (column.offsets < len(column.text))]
-        if ((column.text[starts] & 0xC0) == 0x80).any():
-            return f"{stem} holds a text that is cut within a letter"
+        for part in parts(len(column.offsets)):
+            starts = column.offsets[part]
+            if ((column.text[starts[starts < len(column.text)]] & 0xC0) == 0x80).any():
+                return f"{stem} holds a text that is cut within a letter"
     for vocabulary in (dataset.entities, dataset.relations):
         if len(set(vocabulary)) != len(vocabulary):
             return f"a name of the {vocabulary.kind} vocabulary occurs twice"

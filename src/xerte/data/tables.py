@@ -64,14 +64,24 @@ def from_query(scratch: Scratch, query: str, database: Path | None) -> Source:
     with readable(Path("the query"), "cannot be answered"):
         statements = scratch.con.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise InputError("the query is not one SELECT: give one, which reads and writes nothing")
+            raise InputError("the query is not a single SELECT: give one that only reads")
         (here,) = scratch.con.execute("SELECT current_database()").fetchone() or ("memory",)
         if database is not None:
-            scratch.con.execute(f"ATTACH {quoted(str(database))} AS given (READ_ONLY); USE given")
+            _attach(scratch, database)
         # the rows are copied, in their order: a view has no row numbers
         scratch.con.execute(f"CREATE OR REPLACE TEMP TABLE {QUERY} AS {statements[0].query.rstrip(' ;')}")
         scratch.con.execute(f"USE {identifier(here)}")
     return Source(Path("query"), Path(), FileFormat.TABLE, table=QUERY)
+
+
+def _attach(scratch: Scratch, database: Path) -> None:
+    if database.is_file():
+        with database.open("rb") as file:
+            if b"\0" not in file.read(4096):
+                raise InputError(
+                    f"{database} is no database: give no file, and name it in the query: FROM '{database}'"
+                )
+    scratch.con.execute(f"ATTACH {quoted(str(database))} AS given (READ_ONLY); USE given")
 
 
 def from_json(scratch: Scratch, source: Source) -> Source:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xerte.data.facts import Facts, Ids
-from xerte.data.text import TextColumn
+from xerte.data.text import Make, TextColumn
 
 if TYPE_CHECKING:
     from xerte.data.eventstore import Changes, EventStore
@@ -146,9 +146,9 @@ class JoinedText(TextColumn):
         """Of the texts."""
         return self._whole.offsets
 
-    def take(self, rows: npt.NDArray[np.integer]) -> Self:
+    def take(self, rows: npt.NDArray[np.integer], empty: Make = np.empty) -> Self:
         """The texts of these rows, in this order."""
-        return self._whole.take(rows)  # type: ignore[return-value]
+        return self._whole.take(rows, empty)  # type: ignore[return-value]
 
     def __len__(self) -> int:
         return self._num_base - len(self._tail.hidden) + len(self._tail.facts)
@@ -158,7 +158,7 @@ class JoinedText(TextColumn):
             raise IndexError(f"no row {row} among {len(self)}")
         in_tail, at = _split_rows(np.array([row]), self._num_base, self._tail.hidden)
         if in_tail[0]:
-            return self._store.extras_of(int(self._tail.seq[at[0]])).get(self._name, "")
+            return self._store.version(int(self._tail.seq[at[0]])).text(self._name)
         return "" if self._base is None else self._base[int(at[0])]
 
     def __iter__(self) -> Iterator[str]:
@@ -171,4 +171,4 @@ class JoinedText(TextColumn):
             if row not in gone:
                 yield "" if self._base is None else self._base[row]
         for version in self._store.versions(self._tail.seq):
-            yield version.extras.get(self._name, "")
+            yield version.text(self._name)

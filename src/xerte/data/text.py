@@ -1,13 +1,17 @@
 """A column of texts that opens memory-mapped."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-_ROWS_AT_ONCE = 1_000_000
+_ROWS_AT_ONCE = 1 << 16
+
+Make = Callable[[int, npt.DTypeLike], npt.NDArray[Any]]
+"""Makes an array of a length and a type."""
 
 
 class TextColumn:
@@ -55,29 +59,37 @@ class TextColumn:
         grown._room = room
         return grown
 
-    def take(self, rows: npt.NDArray[np.integer]) -> Self:
-        """The texts of these rows, in this order."""
-        lengths = np.diff(self.offsets)[rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        text = np.empty(offsets[-1], np.uint8)
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
-            moved = self.offsets[rows[part]] - offsets[:-1][part]
-            into = slice(offsets[start], offsets[min(start + _ROWS_AT_ONCE, len(rows))])
-            text[into] = self.text[np.repeat(moved, lengths[part]) + np.arange(into.start, into.stop)]
+    def take(self, rows: npt.NDArray[np.integer], empty: Make = np.empty) -> Self:
+        """The texts of these rows, in this order, in arrays that `empty` makes."""
+        chunks = [slice(start, min(start + _ROWS_AT_ONCE, len(rows))) for start in range(0, len(rows), _ROWS_AT_ONCE)]
+        offsets = empty(len(rows) + 1, np.int64)
+        offsets[0] = 0
+        for part in chunks:
+            offsets[part.start + 1 : part.stop + 1] = self.offsets[rows[part] + 1] - self.offsets[rows[part]]
+        np.cumsum(offsets, out=offsets)
+        text = empty(int(offsets[-1]), np.uint8)
+        for part in chunks:
+            moved = self.offsets[rows[part]] - offsets[part]
+            into = slice(offsets[part.start], offsets[part.stop])
+            lengths = np.diff(offsets[part.start : part.stop + 1])
+            text[into] = self.text[np.repeat(moved, lengths) + np.arange(into.start, into.stop)]
         return type(self)(text, offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> str:
-        if not 0 <= row < len(self):
+        offsets = self.offsets
+        if not 0 <= row < len(offsets) - 1:
             raise IndexError(f"no row {row} among {len(self)}")
-        return self.text[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
+        return self.text[offsets.item(row) : offsets.item(row + 1)].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
-        return (self[row] for row in range(len(self)))
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            offsets = self.offsets[start : start + _ROWS_AT_ONCE + 1]
+            text = self.text[offsets[0] : offsets[-1]].tobytes()
+            for begin, end in pairwise((offsets - offsets[0]).tolist()):
+                yield text[begin:end].decode()
 
 
 @dataclass

@@ -68,7 +68,7 @@ class TimeReading:
         """What is wrong with a value that cannot be read, and how to write it where that can be told."""
         wrong = f"not a date like {self.pattern}" if self.pattern else f"not {_EXPECTED[self.format]}"
         if _DECIMAL_COMMA.fullmatch(value.strip()):
-            return f"{wrong}: write a number with a point, not with a comma"
+            return f"{wrong}: {_POINT}"
         match = _YEAR_LAST.fullmatch(value.strip()) if self.format is TimeFormat.ISO else None
         if match is None:
             return wrong
@@ -99,9 +99,10 @@ _ISO = (
 )
 _YEAR_LAST = re.compile(r"([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_POINT = "write a number with a point, not with a comma"
 _MONTHS = 12
 _DASHED = "____-__%"
-_NUMBER = "[+-]?[0-9]+(?:[.][0-9]*)?"
+_NUMBER = "[+-]?[0-9]+(?:[.][0-9]*)?(?:[eE][+]?[0-9]{1,2})?"
 _WHOLE = "[+-]?[0-9]+(?:[.]0*)?"
 
 # What numbers are taken for when nobody says: years from 1000 to 2999, dates written YYYYMMDD, moments from
@@ -191,7 +192,14 @@ def _text_format(con: "DuckDBPyConnection", text: str) -> TimeFormat | str:
         f"""SELECT count(*) FILTER (regexp_full_match({text}, '{_ISO}')), count(*)
         FROM (SELECT time FROM raw WHERE time IS NOT NULL LIMIT 1000)""",
     )
-    return (patterns.find(con, text) if 2 * iso < some else None) or TimeFormat.ISO
+    found = patterns.find(con, text) if 2 * iso < some else None
+    if found is None and some and not iso:
+        (first,) = _one_row(con, f"SELECT {text} FROM raw WHERE time IS NOT NULL LIMIT 1")
+        told = f"the times cannot be read: the first is {first!r:.60}"
+        if _DECIMAL_COMMA.fullmatch(first.strip()):
+            raise InputError(told, hint=_POINT)
+        raise InputError(told, hint="give the time format", code="unknown_time")
+    return found or TimeFormat.ISO
 
 
 def _number_format(con: "DuckDBPyConnection", number: str, where: str) -> TimeFormat:

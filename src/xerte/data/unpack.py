@@ -103,7 +103,7 @@ def is_workbook(path: Path) -> bool:
 def _make_sure_file(path: Path) -> None:
     try:
         if path.is_dir():
-            raise InputError(f"{path} is a folder: give the events files in it")
+            raise InputError(f"{path} is a folder: give a file")
         if not path.exists():
             raise InputError(f"{path} does not exist")
         if not path.is_file():

@@ -16,9 +16,18 @@ def between(probability: float, reliability: float | None) -> str:
     if reliability is None:
         return ""
     low, high = max(0.0, probability - reliability), min(1.0, probability + reliability)
+    if high < LEAST_PERCENT:
+        return percent(high)
     return f"{100 * low:.1f}–{100 * high:.1f} %"
 
 
 def counted(number: int, one: str = "fact", many: str = "") -> str:
     """So many facts, or of what else there is one or many: "1 fact", "1,968 facts", "2 entities"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def readable(name: str) -> str:
+    """An entity's name as people write it: <Beverly_Adams> -> Beverly Adams; other names stay as they are."""
+    if len(name) > 2 and name.startswith("<") and name.endswith(">"):
+        return name[1:-1].replace("_", " ")
+    return name

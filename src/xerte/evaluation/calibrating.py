@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from xerte.data.dataset import Dataset
-from xerte.evaluation.calibration import Calibration, Check, candidate_features, logit, met_nobody
+from xerte.evaluation.calibration import Calibration, Check, as_shared, candidate_features, logit, met_nobody
 from xerte.evaluation.logistic import fit_logistic
 from xerte.evaluation.observed import Batch, Questions, Seen, asked, in_parts, is_true, places
 from xerte.evaluation.proper import calibration_error, chance_error, reliability_at
@@ -32,7 +32,7 @@ _LEAST = 1e-12
 _FIRST, _OTHERS, _MEASURED = 32, 16, 1024
 _BENT, _KNOTS = 10, 12
 _DOUBT = 1.0
-"""How strongly the weights of the strangers' sum are held at none."""
+"""How strongly weights are held: those of the strangers' sum at none, those of candidates at what scores say."""
 _TOLD = 3
 """Reliability is that of so many first answers."""
 _TEMPERATURES = tuple(2.0**power for power in range(-6, 7))
@@ -59,7 +59,8 @@ def calibrate(
     window = dataset.calendar.format(int(time[0])), dataset.calendar.format(int(time[-1]))
     cut = len(time) * 3 // 4
     check = checked(fitted(all.part(slice(cut)), *about, window), all.part(slice(cut, None))) if cut else None
-    return replace(fitted(all, *about, window), check=check)
+    found = replace(fitted(all, *about, window), check=check)
+    return Calibration.from_json(found.to_json())  # as it is kept: the first answers are those of any later process
 
 
 def fitted(seen: Seen, at_once: Real, temperature: float, window: tuple[str, str]) -> Calibration:
@@ -117,7 +118,9 @@ def checked(calibration: Calibration, seen: Seen, coverage: float = 0.9) -> Chec
         ranked = _first_held(calibration, part)
         sizes.append(_size(ranked, least, seen.entities).repeat_interleave(part.weight))
         held.append(_of_true(ranked, part) >= least)
-    ece = calibration_error(said, outcome), chance_error(said)
+    # A first answer counts once for each fact of its question, and is true or false for all of them.
+    together = np.repeat(np.arange(len(seen.weight)), seen.weight.numpy())
+    ece = calibration_error(said, outcome), chance_error(said, together=together)
     held_share, size = (float(torch.cat(one).double().mean()) for one in (held, sizes))
     told, strange = strangers(calibration, seen)
     means = float(strange.mean()), float(told.mean())
@@ -213,7 +216,8 @@ def _candidates(seen: Seen) -> Real:
     columns.append((far, seen.true_rank[behind], seen.true_share[behind], facts[far]))
     row, rank, share, weight = (torch.cat(column) for column in zip(*columns, strict=True))
     features = candidate_features(share, rank, seen.common[row]).numpy()
-    return fit_logistic(features, np.concatenate([*true, np.ones(len(far), bool)]), weight.numpy())
+    happened = np.concatenate([*true, np.ones(len(far), bool)])
+    return fit_logistic(features, happened, weight.numpy(), _DOUBT, as_shared())
 
 
 def _share(features: Real, some: Real, all: Real, doubt: float = 1e-3) -> Real:
@@ -238,6 +242,6 @@ def _temperature(batch: Batch) -> float:
         return 1.0
 
     def likelihood(temperature: float) -> float:
-        return float(distribution(batch.scores, temperature).cpu()[batch.true].clamp(min=1e-12).log().mean())
+        return float(distribution(batch.scores, temperature)[batch.true].clamp(min=1e-12).log().mean())
 
     return max(_TEMPERATURES, key=likelihood)

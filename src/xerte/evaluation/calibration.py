@@ -5,9 +5,10 @@ the true ones; several can be, so the probabilities of one question may add up t
 for each of its facts, as the judge asks it.
 
 P(o is true) = σ(a · c + (b · c) ℓ + d · (ℓ², log rank, first, first ℓ)), ℓ being the log odds of o's share of all
-scores and c what is known of the question (`COMMON`); then bent to what was seen, the first answer apart from others.
-Candidates that are not reached share P(no reached one is true). The sum of all that never met the subject is bent too,
-and goes no farther than what was seen; of a subject that met nobody it is 1.
+scores and c what is known of the question (`COMMON`); few answers move the weights little from P = share. Then P is
+bent to what was seen, the first answer apart from others. Candidates that are not reached share P(no reached one is
+true). The sum of all that never met the subject is bent too, and goes no farther than what was seen; of a subject that
+met nobody it is 1.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -123,16 +124,19 @@ class Calibration:
         self, scores: Scores, situation: Situation, queries: Queries, first: int | None = None
     ) -> Probabilities:
         """Of every candidate of every question, or of the first ones, likeliest first."""
-        share, reached = distribution(scores, self.temperature).cpu(), scores.reached.cpu()
+        share = distribution(scores, self.temperature, first is not None)
+        entity, _, reached = scores.narrow if first is not None else (None, *scores.here)
         common = common_features(situation, queries, share, self.at_once)
-        unreached, met = mass_features(~reached, share, common), situation.met.cpu()
-        strangers = self.of_strangers(mass_features(~met, share, common))
+        met = situation.met.cpu()
+        unreached = mass_features(share.new_zeros(len(share)), common)  # they have no share
+        unmet = share.masked_fill(met if entity is None else met.index_select(1, entity), 0.0)
+        strangers = self.of_strangers(mass_features(unmet.sum(1), common))
         of_strangers = torch.from_numpy(np.where(met.all(1).numpy(), 0.0, strangers))
-        known = reached.sum(1), unreached, common, share.shape[1]
+        known = reached.sum(1), unreached, common, met.shape[1]
         if first is not None:
-            return Probabilities(
-                self.ranked(torch.topk(share, min(first, share.shape[1])).values, *known), of_strangers
-            )
+            size = min(first, met.shape[1])
+            share = torch.nn.functional.pad(share, (0, max(0, size - share.shape[1])))
+            return Probabilities(self.ranked(torch.topk(share, size).values, *known), of_strangers)
         order = torch.argsort(share.masked_fill(~reached, -1.0), dim=1, descending=True, stable=True)
         ranked = self.ranked(share.gather(1, order), *known)
         return Probabilities(torch.empty_like(ranked).scatter_(1, order, ranked), of_strangers)
@@ -260,6 +264,13 @@ def candidate_features(share: Tensor, rank: Tensor, common: Tensor) -> Tensor:
     return torch.cat([common, common * odds, odds.square(), rank.log(), first, first * odds], 1)
 
 
+def as_shared() -> Real:
+    """The weights under which P is the share of all scores: where they are drawn to."""
+    weight = np.zeros(2 * len(COMMON) + len(OWN))
+    weight[len(COMMON)] = 1.0
+    return weight
+
+
 def logit(weight: Real, share: Tensor, rank: Tensor, common: Tensor) -> Tensor:
     """φ · w of all candidates, [Q, E], given [Q, E], [Q, E] and [Q, COMMON]."""
     w, size, odds = torch.from_numpy(weight), len(COMMON), log_odds(share)
@@ -269,7 +280,6 @@ def logit(weight: Real, share: Tensor, rank: Tensor, common: Tensor) -> Tensor:
     return head + own
 
 
-def mass_features(of: Tensor, share: Tensor, common: Tensor) -> Tensor:
-    """Of the summed probability of some entities; [Q, COMMON + 1]."""
-    mass = share.masked_fill(~of, 0.0).sum(1)
+def mass_features(mass: Tensor, common: Tensor) -> Tensor:
+    """Of the summed share of some entities, [Q]; [Q, COMMON + 1]."""
     return torch.cat([common, log_odds(mass)[:, None]], 1)

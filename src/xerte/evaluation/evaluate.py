@@ -113,7 +113,7 @@ class Judge:
         """Questions in all."""
         return len(self._answer)
 
-    def __call__(self, rows: slice) -> Judged:
+    def __call__(self, rows: slice | Tensor) -> Judged:
         """Asks these questions and ranks their answers."""
         batch, goal = self._queries[rows], self._answer[rows]
         with torch.no_grad():

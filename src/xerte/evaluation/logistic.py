@@ -1,10 +1,11 @@
-"""Logistic regression by Newton's steps."""
+"""Logistic regression by Newton's steps, each halved until it makes things better."""
 
 import numpy as np
 import numpy.typing as npt
 
 Real = npt.NDArray[np.float64]
 _RIDGE = 1e-3
+_STEPS, _HALVINGS = 50, 30
 
 
 def fit_logistic(
@@ -25,12 +26,25 @@ def fit_logistic(
     """
     before = np.zeros(features.shape[1]) if start is None else start
     found, counts = before, np.ones(len(features)) if weight is None else weight
-    for _ in range(50):
+
+    def loss(weight: Real) -> float:
+        odds = features @ weight
+        misfit = counts @ (np.logaddexp(0, odds) - happened * odds)
+        return float(misfit + ridge / 2 * ((weight - before) ** 2).sum())
+
+    least = loss(found)
+    for _ in range(_STEPS):
         p = chance(features, found)
         slope = features.T @ (counts * (happened - p)) - ridge * (found - before)
         curve = (features * (counts * p * (1 - p))[:, None]).T @ features + ridge * np.eye(len(found))
         step = np.linalg.solve(curve, slope)
-        found = found + step.clip(-2, 2)
+        for _ in range(_HALVINGS):
+            if (now := loss(found + step)) <= least:
+                break
+            step = step / 2
+        else:
+            break
+        found, least = found + step, now
         if np.abs(step).max() < 1e-8:
             break
     return found

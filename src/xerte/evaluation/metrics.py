@@ -41,7 +41,7 @@ class Metrics:
         return {name.replace("hits_", "hits@"): value for name, value in asdict(self).items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Every question of a split and how it went. Row 2i asks for the object of fact i, row 2i + 1 for its subject.
 
@@ -75,6 +75,10 @@ class Evaluation:
 
     def __len__(self) -> int:
         return len(self.fact)
+
+    def __repr__(self) -> str:
+        of = self.protocol
+        return f"<Evaluation of {self.forecaster} on {of.dataset}, {of.split.value}: {len(self):,} questions>"
 
     @property
     def subject_wanted(self) -> Mask:

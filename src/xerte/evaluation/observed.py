@@ -118,7 +118,7 @@ class Seen:
     @staticmethod
     def of(batch: Batch, temperature: float, at_once: Real) -> "Seen":
         """Of one batch."""
-        share = distribution(batch.scores, temperature).cpu()
+        share = distribution(batch.scores, temperature)
         reached, met = batch.scores.reached.cpu(), batch.situation.met.cpu()
         common, rank = common_features(batch.situation, batch.queries, share, at_once), _ranks(share, reached)
         row, answer = batch.true.nonzero().T
@@ -132,8 +132,8 @@ class Seen:
             rank[row, answer],
             reached[row, answer],
             met[row, answer],
-            mass_features(~met, share, common),
-            mass_features(~reached, share, common),
+            mass_features(share.masked_fill(met, 0.0).sum(1), common),
+            mass_features(share.masked_fill(reached, 0.0).sum(1), common),
             share.shape[1],
         )
 

@@ -132,8 +132,19 @@ def calibration_error(probability: Real, happened: Truth, levels: int = 10) -> f
     return sum(one.count * abs(one.mean - one.happened) for one in found) / max(1, len(probability))
 
 
-def chance_error(probability: Real, levels: int = 10, draws: int = 200, seed: int = 0) -> float:
-    """The ECE below which 95 of 100 perfect forecasters with these probabilities stay: what chance alone makes."""
-    draw = np.random.default_rng(seed)
-    errors = [calibration_error(probability, draw.random(len(probability)) < probability, levels) for _ in range(draws)]
+def chance_error(
+    probability: Real, levels: int = 10, draws: int = 200, seed: int = 0, together: npt.NDArray[np.int64] | None = None
+) -> float:
+    """The ECE below which 95 of 100 perfect forecasters with these probabilities stay: what chance alone makes.
+
+    Args:
+        probability: of every answer; [n].
+        levels: of as many answers each.
+        draws: forecasters.
+        seed: of them.
+        together: rows with the same number, from 0, are one answer and come true together; None: each is one. [n]
+    """
+    draw, rows = np.random.default_rng(seed), np.arange(len(probability)) if together is None else together
+    size = int(rows.max(initial=-1)) + 1
+    errors = [calibration_error(probability, draw.random(size)[rows] < probability, levels) for _ in range(draws)]
     return float(np.quantile(errors, 0.95))

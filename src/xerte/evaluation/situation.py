@@ -37,20 +37,22 @@ class Situation:
         met[row, history.read(position)[1]] = True
         first, last = history.prior_of_relation(queries.subject, queries.relation, queries.known_before)
         row, rank = expand(first, last)
-        time = history.times(history.by_relation(rank)).long()
+        time = history.ranked(rank).time
         fresh = torch.ones_like(row, dtype=torch.bool)
         fresh[1:] = (row[1:] != row[:-1]) | (time[1:] != time[:-1])
         times = torch.bincount(row[fresh], minlength=len(queries))
         return Situation(stop - start, last - first, times, met)
 
 
-def distribution(scores: Scores, temperature: float = 1.0) -> Tensor:
+def distribution(scores: Scores, temperature: float = 1.0, narrow: bool = False) -> Tensor:
     """The scores as shares of one; 0 for what is not reached. float64 [Q, E].
 
-    Probabilities and weights are divided by their sum; of mere ranks, softmax(score / temperature) is taken.
+    Probabilities and weights are divided by their sum; of mere ranks, softmax(score / temperature) is taken. It lies in
+    the host's memory. Narrow, it is that of the entities that any question reaches, [Q, C].
     """
-    value = scores.scores.double()
+    value, reached = scores.narrow[1:] if narrow else scores.here
+    value = value.double()
     if scores.meaning is Meaning.RANK:
-        return torch.softmax((value / temperature).masked_fill(~scores.reached, -torch.inf), dim=1).nan_to_num(0.0)
-    value = value.clamp(min=0).masked_fill(~scores.reached, 0.0)
-    return value / value.sum(1, keepdim=True).clamp(min=_SMALLEST)
+        return torch.softmax((value / temperature).masked_fill(~reached, -torch.inf), dim=1).nan_to_num(0.0)
+    value = torch.where(reached, value.clamp(min=0), 0.0)
+    return value.div_(value.sum(1, keepdim=True).clamp_(min=_SMALLEST))

@@ -65,6 +65,14 @@ def roll_back(dataset: str) -> Decision:
     return decide(dataset, standing[-1].before, standing[-1].model, "rollback")
 
 
+def why(dataset: str, model: str) -> str:
+    """Why a model answers unless another is named, in words that follow its name."""
+    last = next(reversed(decisions(dataset)), None)
+    if last is not None and (last.model, last.because) == (model, "rollback"):
+        return "the model that a rollback brought back"
+    return f"the newest model trained on {dataset}"
+
+
 def _read(body: dict[str, Any]) -> tuple[Decision, ...]:
     return tuple(Decision(**one) for one in body["decisions"])
 

@@ -26,7 +26,9 @@ def many_steps(
     times = np.unique(dataset.split(split).time)
     known = dataset.facts[dataset.facts.time < times[0]] if len(times) else dataset.facts[:0]
     if not len(known):
-        raise InputError(f"nothing is known before the {split} split of {dataset.name}: there is nothing to go by")
+        raise InputError(
+            f"nothing is known before the {split} split of {dataset.name}: there is nothing to forecast from"
+        )
     if not isinstance(forecaster, RENet):
         return history, int(times[0]), KNOWN
     before = TemporalIndex.build(known, dataset.num_entities, dataset.num_relations, history.device)

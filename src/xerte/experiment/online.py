@@ -86,7 +86,7 @@ def evaluate_online(
         InputError: the model does not learn, or a split is empty.
     """
     if not isinstance(forecaster, Learner):
-        raise InputError(f"{forecaster.name} is training-free: there is nothing that could learn on")
+        raise InputError(f"{forecaster.name} is training-free: it cannot learn online")
     training = TrainingSettings(**metadata.get("training", {}))
     first = _first_of_test(dataset, times)
     valid, learned = _through_valid(forecaster, dataset, history, training, times, _begin(first))

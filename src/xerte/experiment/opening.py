@@ -77,7 +77,7 @@ def _absent(name: str) -> XerteError:
     if is_model(folder / CHECKPOINT):
         return CheckpointError(
             f"training in {folder} was stopped within its first epoch",
-            hint="the same training again finishes it",
+            hint="repeat the training to finish it",
             code="unfinished_model",
         )
     if folder.is_dir():

@@ -1,5 +1,6 @@
 """The models that are there: trained ones under $XERTE_HOME and of the package, and those that need no training."""
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,8 +16,10 @@ from xerte.experiment.logs import FOLDER as LOGS
 from xerte.experiment.registry import MODELS
 from xerte.experiment.saved import CHECKPOINT, dataset_of, fits, models_in, own_shelves, usable_metadata
 from xerte.home import home_folder
-from xerte.storage import lock, remove
-from xerte.training.checkpoint import STATE, has_state, remove_state
+from xerte.storage import atomic_write, lock, remove
+from xerte.training.checkpoint import STATE, has_state, read_metadata, remove_state
+
+_TESTED = "test.json"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class TrainedModel:
     kept: str | None = None
     unfinished: dict[str, int] | None = None
     continues: str | None = None
+
+    @property
+    def came_along(self) -> bool:
+        """Whether the package brought it: then `trained` is when that was installed."""
+        return self.folder is not None and Path(self.folder).resolve().is_relative_to(saved.PRETRAINED.resolve())
 
 
 def trained_models(dataset: str | None = None) -> list[TrainedModel]:
@@ -110,7 +118,7 @@ def _described(folder: Path) -> TrainedModel | None:
             preset=metadata.get("preset"),
             trained=trained.isoformat(timespec="seconds"),
             valid_mrr=best,
-            test_mrr=_test_mrr(metadata),
+            test_mrr=_test_mrr(metadata, folder),
             folder=str(folder),
             version=version(metadata),
             kept=FLOOR if behind else str(metadata["model"]),
@@ -125,8 +133,22 @@ def _state_file(folder: Path) -> Path:
     return (folder if has_state(folder) else folder / CHECKPOINT) / STATE
 
 
-def _test_mrr(metadata: dict[str, Any]) -> float | None:
-    """What packing measured."""
+def keep_test_mrr(name: str, dataset: str, mrr: float) -> None:
+    """Keeps, for the list, what an evaluation measured of a model that was trained here on this dataset."""
+    folder = saved.find_model(name)
+    if folder is None or dataset_of(folder) != dataset or folder.resolve().is_relative_to(saved.PRETRAINED.resolve()):
+        return
+    with suppress(OSError):  # a folder that cannot be written to: it is measured again next time
+        kept = {"version": version(read_metadata(folder)), "mrr": mrr}
+        atomic_write(folder / _TESTED, json.dumps(kept).encode())
+
+
+def _test_mrr(metadata: dict[str, Any], folder: Path) -> float | None:
+    """What an evaluation of these weights measured, or packing."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads((folder / _TESTED).read_text("utf-8"))
+        if kept["version"] == version(metadata):
+            return float(kept["mrr"])
     packed = metadata.get("packed") or {}
     return float(packed["packed"]["mrr"]) if packed.get("split") == "test" else None
 

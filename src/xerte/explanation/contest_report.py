@@ -117,7 +117,7 @@ class Sanity:
 
 def overlap(case: Case, other: Case, k: int = 5) -> float:
     """The Jaccard index of the k heaviest facts, in percent."""
-    mine, theirs = set(case.facts[:k]), set(other.facts[:k])
+    mine, theirs = set(case.said[:k]), set(other.said[:k])
     return 100 * len(mine & theirs) / max(1, len(mine | theirs))
 
 

@@ -1,7 +1,7 @@
 """Is it true? What becomes of an answer when its evidence is hidden from the history, or when nothing else is left.
 
-For a question whose answer was ranked first, with its evidence f_1, f_2, … (heaviest first) and for every f_i a control
-c_i that was read beside it (`controls`):
+For a question whose answer was ranked first, with its evidence f_1, f_2, … (each breaks most of the paths that those
+before it leave) and for every f_i a control c_i that was read beside it (`controls`):
 
 * comprehensiveness at k: score and rank with f_1 … f_k hidden from the history, against c_1 … c_k hidden;
 * sufficiency at k: score and rank over a history that holds f_1 … f_k and nothing else, against c_1 … c_k.
@@ -22,9 +22,9 @@ from torch import Tensor
 from xerte.data.facts import Facts
 from xerte.evaluation.filters import Filters
 from xerte.evaluation.ranks import rank
-from xerte.explanation.attribution import fact_shares
+from xerte.explanation.attribution import breaking, fact_shares
 from xerte.explanation.controls import Place, around, matched, places
-from xerte.explanation.rivals import GRADIENT, LEAVE_ONE_OUT, RANDOM, at_random, latest, steepest
+from xerte.explanation.rivals import BY_SHARE, GRADIENT, LEAVE_ONE_OUT, RANDOM, at_random, latest, steepest
 from xerte.explanation.statements import Statements
 from xerte.forecaster import Forecaster, Queries, Scores, ask
 from xerte.graph.index import TemporalIndex
@@ -67,8 +67,9 @@ class Case:
         query: the question alone.
         answer: the right entity.
         standing: of the answer.
-        facts: its evidence, heaviest first.
+        facts: its evidence, in the order in which it breaks the answer's paths (`breaking`), or heaviest first.
         shares: of the answer's score.
+        said: the number of each one's statement; the same where another fact says the same.
         pool: where which fact was read, to choose controls from; empty unless asked for and the answer is first.
         rivals: the facts that others would name, by who they are; likewise.
         entities: everybody who was looked at; likewise.
@@ -79,6 +80,7 @@ class Case:
     standing: Standing
     facts: tuple[int, ...]
     shares: tuple[float, ...]
+    said: tuple[int, ...] = ()
     pool: dict[int, Place] = field(default_factory=dict)
     rivals: dict[str, tuple[int, ...]] = field(default_factory=dict)
     entities: frozenset[int] = frozenset()
@@ -132,11 +134,19 @@ class Examiner:
         history: of all facts.
         facts: the same in rows.
         filters: the other right answers, which do not count against the one asked for.
+        statements: which facts say the same.
     """
 
-    def __init__(self, forecaster: Forecaster, history: TemporalIndex, facts: Facts, filters: Filters) -> None:
+    def __init__(
+        self,
+        forecaster: Forecaster,
+        history: TemporalIndex,
+        facts: Facts,
+        filters: Filters,
+        statements: Statements | None = None,
+    ) -> None:
         self._forecaster, self._history, self._facts, self._filters = forecaster, history, facts, filters
-        self._statements = Statements(facts)
+        self._statements = statements or Statements(facts)
         self._asked: tuple[Case | None, dict[tuple[frozenset[int], bool], Standing]] = None, {}
 
     def cases(self, queries: Queries, answer: Tensor, pools: bool = True, merged: bool = True) -> Iterator[Case]:
@@ -146,7 +156,7 @@ class Examiner:
             queries: the questions.
             answer: of every question, the one whose evidence is wanted.
             pools: with what to choose controls from, and with rivals.
-            merged: facts that say the same count as one.
+            merged: facts that say the same count as one, and stand in the order in which they break the paths.
         """
         for start in range(0, len(queries), BATCH):
             rows = slice(start, start + BATCH)
@@ -156,8 +166,10 @@ class Examiner:
             here = places(scores.graph) if pools and scores.graph is not None else None
             for row, (entity, standing) in enumerate(zip(goal.tolist(), standings, strict=True)):
                 shares = fact_shares(scores, row, entity) if standing.score > 0 else {}
-                shares = self._statements.merged(shares) if merged else shares
-                case = Case(batch[row : row + 1], entity, standing, tuple(shares), tuple(shares.values()))
+                if merged:
+                    shares = self._in_order(scores, row, entity, shares)
+                found, said = tuple(shares), self._statements.of(tuple(shares))
+                case = Case(batch[row : row + 1], entity, standing, found, tuple(shares.values()), said)
                 if pools and standing.rank == 1:
                     case = replace(
                         case,
@@ -166,6 +178,15 @@ class Examiner:
                         entities=self._entities(scores, row, case),
                     )
                 yield case
+
+    def _in_order(self, scores: Scores, row: int, entity: int, shares: dict[int, float]) -> dict[int, float]:
+        """One fact of every statement, in the order in which they break the answer's paths; the others behind."""
+        share = self._statements.merged(shares)
+        if not share:
+            return share
+        one_of = dict(zip(self._statements.of(tuple(share)), share, strict=True))
+        first = self._statements.of(breaking(scores, row, entity, self._statements, KS[-1]))
+        return {fact: share[fact] for fact in (*(one_of[number] for number in first if number in one_of), *share)}
 
     def _around(self, case: Case) -> dict[int, Place]:
         return around(self._history, self._facts, case.query, case.answer, case.facts[: KS[-1]])
@@ -179,10 +200,11 @@ class Examiner:
         return frozenset([case.answer, int(case.query.subject), *ends[0], *ends[1]])
 
     def _rivals(self, scores: Scores, row: int, case: Case) -> dict[str, tuple[int, ...]]:
+        share = dict(zip(case.facts, case.shares, strict=True))
         most, seed = KS[-1], hash((case.answer, *(int(column) for column in case.query.columns()))) & 0xFFFFFFFF
-        named = latest(self._history, case.query, case.answer, 2 * most)
-        named[GRADIENT] = steepest(scores, row, case.answer, 2 * most)
-        found = {name: self._statements.distinct(facts)[:most] for name, facts in named.items()}
+        found = latest(self._history, case.query, case.answer, most, self._statements.distinct)
+        found[GRADIENT] = self._statements.distinct(steepest(scores, row, case.answer))[:most]
+        found[BY_SHARE] = tuple(sorted(case.facts, key=lambda fact: -share[fact]))
         return found | {RANDOM: at_random(case.facts, most, seed)}
 
     def contest(self, case: Case, ks: Sequence[int] = KS) -> "Contest":
@@ -198,8 +220,14 @@ class Examiner:
         return Contest(
             case.standing,
             {name: np.stack([hidden(facts[:size]) for size in sizes]) for name, facts in named.items()},
-            {name: tuple({*facts[:size]} == {*case.facts[:size]} for size in sizes) for name, facts in named.items()},
+            {
+                name: tuple(self._same(facts[:size], case.facts[:size]) for size in sizes)
+                for name, facts in named.items()
+            },
         )
+
+    def _same(self, some: Sequence[int], others: Sequence[int]) -> bool:
+        return {*self._statements.of(some)} == {*self._statements.of(others)}
 
     def best(self, queries: Queries, history: TemporalIndex | None = None) -> list[int | None]:
         """The model's own answers; None where it reaches nobody."""
@@ -225,7 +253,7 @@ class Examiner:
         )
         fact = next(far, None)
         history = self._history if fact is None else self._changed_history([fact], False)
-        other = Examiner(self._forecaster, history, self._facts, self._filters)
+        other = Examiner(self._forecaster, history, self._facts, self._filters, self._statements)
         goal = torch.tensor([case.answer], device=case.query.subject.device)
         return next(other.cases(case.query, goal, pools=False))
 
@@ -264,7 +292,7 @@ class Examiner:
         """How the answer stands with these facts hidden, or with all others hidden; the same is asked once."""
         if self._asked[0] is not case:
             self._asked = case, {}
-        known, key = self._asked[1], (frozenset(facts), keep)
+        known, key = self._asked[1], (frozenset(self._statements.of(facts)), keep)
         if key not in known:
             history = self._changed_history(facts, keep)
             goal = torch.tensor([case.answer], device=case.query.subject.device)

@@ -173,15 +173,15 @@ class Stability:
         """Compares the same questions, place by place."""
         overlap, shares = [], []
         for one, other in zip(cases, again, strict=True):
-            mine, theirs = set(one.facts[:k]), set(other.facts[:k])
+            mine, theirs = set(one.said[:k]), set(other.said[:k])
             overlap.append(len(mine & theirs) / max(1, len(mine | theirs)))
-            weight, instead = (dict(zip(case.facts, case.shares, strict=True)) for case in (one, other))
+            weight, instead = (dict(zip(case.said, case.shares, strict=True)) for case in (one, other))
             common = sum(min(share, instead.get(fact, 0.0)) for fact, share in weight.items())
             shares.append(common / max(sum(weight.values()), sum(instead.values())))
         return Stability(
             questions=len(cases),
             first=100 * float(np.mean([case.standing.rank == 1 for case in again])),
-            same_best=100 * float(np.mean([a.facts[:1] == b.facts[:1] for a, b in zip(cases, again, strict=True)])),
+            same_best=100 * float(np.mean([a.said[:1] == b.said[:1] for a, b in zip(cases, again, strict=True)])),
             overlap=100 * float(np.mean(overlap)),
             shares=100 * float(np.mean(shares)),
             k=k,

@@ -11,8 +11,8 @@ MOST_CANDIDATES = 10
 MOST_PRUNED = 500
 """How many pruned edges a picture holds: those with the largest contributions."""
 
-MOST_WAYS = 150
-"""How many ways to a candidate are drawn that no graph led to."""
+MOST_WAYS, MOST_WAYS_OF_OTHERS = 600, 150
+"""How many ways that no graph led to are drawn to the candidate shown first, and to each of the others."""
 
 Names = tuple[str, str, str, str]
 
@@ -105,7 +105,7 @@ def document(question: dict[str, str], candidates: Sequence[Candidate], about: A
 
     Columns instead of rows, and names by their place in `names`: a document is a few dozen kilobytes.
     """
-    candidates, part_of = _with_ways(question, candidates)
+    candidates, part_of = _with_ways(question, candidates, about.answer)
     graph = candidates[0].graph if candidates else Graph((_asked(question),))
     rows = _shown(graph)
     nodes = [0, *sorted({end for row in rows for end in (graph.edges[row].source, graph.edges[row].target)} - {0})]
@@ -225,17 +225,20 @@ def _asked(question: dict[str, str]) -> Node:
     return Node(0, known, question["time"], 0, (1.0, 0.0), True)
 
 
-def _with_ways(question: dict[str, str], candidates: Sequence[Candidate]) -> tuple[list[Candidate], dict[int, str]]:
+def _with_ways(
+    question: dict[str, str], candidates: Sequence[Candidate], first: str | None
+) -> tuple[list[Candidate], dict[int, str]]:
     """The candidates with what no graph led to drawn as well, and the part that each such row of edges comes from.
 
     Ways go from the question's own entity on; facts of others are drawn between the two they are about.
     """
     base = next((one.graph for one in candidates if one.graph.nodes), Graph((_asked(question),)))
-    canvas = _Canvas(base)
+    canvas = _Canvas(base, [max(one.score or 0.0, 0.0) for one in candidates])
     rows_of: list[list[list[int]]] = []
     for place, one in enumerate(candidates):
-        shown = sorted((way for told in one.reasons for way in told.ways), key=lambda way: -way.share)[:MOST_WAYS]
-        drawn = {id(way) for way in shown}
+        most = MOST_WAYS if one.entity == (first or candidates[0].entity) else MOST_WAYS_OF_OTHERS
+        # Reason by reason, so that a line says as often as its reason does.
+        drawn = {id(way) for way in [way for told in one.reasons for way in told.ways][:most]}
         rows_of.append(
             [
                 [row for way in told.ways if id(way) in drawn for row in canvas.draw(place, one.entity, way)]
@@ -258,9 +261,11 @@ class _Canvas:
 
     Args:
         base: the graph.
+        worth: the candidates' scores: what speaks for the likely ones counts most.
     """
 
-    def __init__(self, base: Graph) -> None:
+    def __init__(self, base: Graph, worth: Sequence[float]) -> None:
+        self._worth = worth if any(worth) else [1.0] * len(worth)
         self._first, self._steps = len(base.edges), len(base.nodes[0].attention) - 1
         self._known = base.nodes[0].entity
         self._nodes = {(node.entity, node.time): node for node in base.nodes}
@@ -278,7 +283,7 @@ class _Canvas:
                 here = fact.object if fact.subject == entity else fact.subject
                 at = self._node(here, fact.time, 0.0)
             there = fact.object if fact.subject == here else fact.subject
-            target = self._node(there, fact.time, way.share)
+            target = self._node(there, fact.time, way.share * self._worth[place])
             yield self._edge(place, at, target, fact, way)
             at, here = target, there
 
@@ -297,7 +302,7 @@ class _Canvas:
             self._share.append({})
             self._part.append({})
         self._share[row][place] = self._share[row].get(place, 0.0) + way.share
-        self._part[row][way.part] = self._part[row].get(way.part, 0.0) + way.share
+        self._part[row][way.part] = self._part[row].get(way.part, 0.0) + way.share * self._worth[place]
         return self._first + row
 
     def nodes(self) -> tuple[Node, ...]:
@@ -315,9 +320,10 @@ class _Canvas:
 
     def edges(self, place: int) -> Iterator[Edge]:
         """What was added, with the shares of one candidate."""
-        scale = max(1e-12, sum(sum(shares.values()) for shares in self._share))
-        for edge, shares in zip(self._edges, self._share, strict=True):
-            part = sum(shares.values()) / scale
+        weights = [sum(share * self._worth[of] for of, share in shares.items()) for shares in self._share]
+        scale = max(1e-12, sum(weights))
+        for edge, shares, weight in zip(self._edges, self._share, weights, strict=True):
+            part = weight / scale
             yield replace(edge, attention=part, contribution=part, share=shares.get(place, 0.0))
 
     def parts(self) -> dict[int, str]:

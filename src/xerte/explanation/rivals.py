@@ -2,7 +2,7 @@
 
 Controls need no model: the k latest facts between subject and answer (filled up with the latest of the subject), the k
 latest of the subject, k facts of the evidence at random. Attributions are rivals: leave-one-out asks without each fact;
-the gradient follows.
+by share are those of the evidence, heaviest first, whatever paths they have in common; the gradient follows.
 
 With a_v the attention after the last step and α an edge's attention, all weights being divided by their sum at the end,
 
@@ -13,6 +13,8 @@ parts, score ∝ factor · sum^β over all candidates, the same holds for the we
 
     ∂ log score(answer) / ∂ log w_f = β (share of f in the answer's sum − Σ_o score(o) · share of f in o's sum).
 """
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -26,21 +28,27 @@ from xerte.graph.inference_graph import InferenceGraph
 from xerte.segment import segment_sum
 
 BETWEEN, SUBJECT, RANDOM = "latest between the two", "latest of the subject", "random evidence"
-GRADIENT, LEAVE_ONE_OUT = "gradient", "leave one out"
+GRADIENT, LEAVE_ONE_OUT, BY_SHARE = "gradient", "leave one out", "by share"
 CONTROLS = (BETWEEN, SUBJECT, RANDOM)
-ATTRIBUTIONS = (GRADIENT, LEAVE_ONE_OUT)
+ATTRIBUTIONS = (GRADIENT, LEAVE_ONE_OUT, BY_SHARE)
 CANDIDATES = 10
 """So many of the likeliest are looked at for the gradient of a sum of parts."""
 
 
-def latest(history: TemporalIndex, query: Queries, answer: int, most: int) -> dict[str, tuple[int, ...]]:
+Distinct = Callable[[Sequence[int]], tuple[int, ...]]
+"""Leaves one of the facts that say the same."""
+
+
+def latest(
+    history: TemporalIndex, query: Queries, answer: int, most: int, distinct: Distinct = tuple
+) -> dict[str, tuple[int, ...]]:
     """The latest facts of the subject, and those with the answer first; both as many, where there are as many."""
     start, stop = (int(end) for end in history.prior(query.subject, query.known_before))
     edges = history.edges(torch.arange(stop - 1, start - 1, -1, device=query.subject.device))
-    mine = list(dict.fromkeys(edges.fact.tolist()))
-    between = list(dict.fromkeys(edges.fact[edges.object == answer].tolist()))[:most]
-    filled = [*between, *(fact for fact in mine[: 2 * most] if fact not in between)]
-    return {BETWEEN: tuple(filled[:most]), SUBJECT: tuple(mine[:most])}
+    mine = distinct(list(dict.fromkeys(edges.fact.tolist())))
+    between = distinct(list(dict.fromkeys(edges.fact[edges.object == answer].tolist())))[:most]
+    filled = distinct([*between, *mine[: 2 * most]])
+    return {BETWEEN: filled[:most], SUBJECT: mine[:most]}
 
 
 def at_random(evidence: tuple[int, ...], most: int, seed: int) -> tuple[int, ...]:
@@ -57,14 +65,14 @@ def slopes(graph: InferenceGraph, query: int, answer: int) -> tuple[Tensor, Tens
     return facts[facts >= 0], total[facts >= 0]
 
 
-def gradient(graph: InferenceGraph, query: int, answer: int, most: int) -> tuple[int, ...]:
+def gradient(graph: InferenceGraph, query: int, answer: int, most: int | None = None) -> tuple[int, ...]:
     """The facts with which the answer's logarithm rises, steepest first."""
     facts, slope = slopes(graph, query, answer)
     order = torch.argsort(slope, descending=True, stable=True)[:most]
     return tuple(facts[order][slope[order] > 0].tolist())
 
 
-def steepest(scores: Scores, row: int, answer: int, most: int) -> tuple[int, ...]:
+def steepest(scores: Scores, row: int, answer: int, most: int | None = None) -> tuple[int, ...]:
     """The same of any model that names facts; of a sum of parts over the likeliest candidates."""
     if scores.graph is not None:
         return gradient(scores.graph, row, answer, most)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from xerte.data.pairs import read_pairs
+from xerte.data.words import readable
 from xerte.errors import InputError
 from xerte.explanation.inflection import base, is_adverb, is_noun, past
 
@@ -62,6 +63,7 @@ class Teller:
         self._files = [*([read_templates(own)] if own else []), read_templates(TEMPLATES)]
         self.labels = _read_labels(labels) if labels else {}
         self._known: dict[str, str] = {}
+        self._cut: dict[str, list[str]] = {}
 
     def name(self, name: str) -> str:
         """An entity's or relation's name as people read it: by its label, where it has one."""
@@ -77,9 +79,16 @@ class Teller:
 
     def clause(self, subject: str, relation: str, object: str) -> str:
         """The fact without its date: "Catherine Ashton visited Oman"."""
-        # One pass over the template: a name that itself holds braces is never read as a slot.
-        names = {"subject": self.name(subject), "object": self.name(object)}
-        return _SLOT.sub(lambda slot: names[slot[1]], self.template(relation))
+        return self.told(self.name(subject), relation, self.name(object))
+
+    def told(self, subject: str, relation: str, object: str) -> str:
+        """The same of names as people read them."""
+        # The template is cut at its slots: a name that itself holds braces is never read as one.
+        if relation not in self._cut:
+            self._cut[relation] = _SLOT.split(self.template(relation))
+        words = self._cut[relation].copy()
+        words[1::2] = [subject if slot == "subject" else object for slot in words[1::2]]
+        return "".join(words)
 
     def sentence(self, subject: str, relation: str, object: str, time: str, dated: bool = True) -> str:
         """ "On 2014-11-04, Catherine Ashton visited Oman." """
@@ -196,13 +205,6 @@ def _verb(words: str) -> tuple[str, str | None, str]:
         first, _, after = after.partition(" ")
     forms = past(first)
     return adverb, forms and forms.tense, f" {after}" if after else ""
-
-
-def readable(name: str) -> str:
-    """An entity's name as people write it: <Beverly_Adams> -> Beverly Adams; other names stay as they are."""
-    if len(name) > 2 and name.startswith("<") and name.endswith(">"):
-        return name[1:-1].replace("_", " ")
-    return name
 
 
 _DAY, _COARSE = re.compile(r"\d{4}-\d\d-\d\d"), re.compile(r"\d{4}(-\d\d)?")

@@ -31,9 +31,10 @@ class Telling:
     def __init__(self, dataset: Dataset, teller: Teller) -> None:
         self.dataset, self.teller = dataset, teller
         self.dated = dataset.calendar.tick is not Tick.STEP
-        self.date, self._when = partial(_date, dataset.calendar), cache(self._moment)
+        self.date, self._when = cache(partial(_date, dataset.calendar)), cache(self._moment)
         self._entity, self._relation = cache(dataset.entities.__getitem__), cache(dataset.relations.__getitem__)
-        self.names, self.sentence, self._said = cache(self._names), cache(self._sentence), cache(self._clause)
+        self._readable = cache(lambda entity: teller.name(self._entity(entity)))
+        self.names, self.said = cache(self._names), cache(self._clause)
         self._rows: dict[int, Row] = {}
 
     def rows(self, facts: Iterable[int]) -> dict[int, Row]:
@@ -55,10 +56,10 @@ class Telling:
 
     def clause(self, fact: int) -> str:
         """ "Iran consulted Oman"."""
-        return self._said(*self.row(fact)[:3])
+        return self.said(*self.row(fact)[:3])
 
     def _clause(self, subject: int, relation: int, object: int) -> str:
-        return self.teller.clause(self._entity(subject), self._relation(relation), self._entity(object))
+        return self.teller.told(self._readable(subject), self._relation(relation), self._readable(object))
 
     def moment(self, fact: int) -> str:
         """ "on 2014-11-09"."""
@@ -71,14 +72,24 @@ class Telling:
         """Earliest first; of the same time as they are."""
         return sorted(facts, key=lambda fact: self.row(fact)[3])
 
-    def _sentence(self, fact: int) -> str:
+    def sentence(self, fact: int) -> str:
         """ "On 2014-11-09, Iran consulted Oman." """
-        return sentence(self.clause(fact), self.moment(fact))
+        subject, relation, object, time = self.row(fact)
+        return sentence(self.said(subject, relation, object), self._when(time))
 
     def fact(self, fact: int, share: float) -> Fact:
         """The fact with its share of an answer's score."""
         source = tuple(self.source(fact).items()) if self.dataset.extras else ()
-        return Fact(*self.names(fact), share, self.sentence(fact), source)
+        subject, relation, object, time = self.row(fact)
+        return Fact(
+            self._entity(subject),
+            self._relation(relation),
+            self._entity(object),
+            self.date(time),
+            share,
+            sentence(self.said(subject, relation, object), self._when(time)),
+            source,
+        )
 
     def source(self, fact: int) -> dict[str, str]:
         """What the dataset's source said of the fact beside itself: its further columns."""

@@ -154,9 +154,13 @@ def _both_directions(facts: Facts) -> tuple[Places, Places, Places, Places]:
 # Asking an index about entities and relations that it may not have
 
 
-def bounds(under: TemporalIndex, entity: Tensor) -> tuple[Tensor, Tensor]:
+Names = tuple[int, int]
+"""How many entities and relations may be asked about."""
+
+
+def bounds(under: TemporalIndex, entity: Tensor, names: Names | None = None) -> tuple[Tensor, Tensor]:
     """As `TemporalIndex.bounds`; an entity it does not know has no edges, behind all others."""
-    if all_known(under, entity):
+    if _all_known(under, names, entity):
         return under.bounds(entity)
     if not under.num_entities:
         return torch.zeros_like(entity), torch.zeros_like(entity)
@@ -165,9 +169,9 @@ def bounds(under: TemporalIndex, entity: Tensor) -> tuple[Tensor, Tensor]:
     return torch.where(known, start, under.num_positions), torch.where(known, stop, under.num_positions)
 
 
-def before(under: TemporalIndex, entity: Tensor, time: Tensor) -> Tensor:
+def before(under: TemporalIndex, entity: Tensor, time: Tensor, names: Names | None = None) -> Tensor:
     """As `TemporalIndex.before`, likewise."""
-    if all_known(under, entity):
+    if _all_known(under, names, entity):
         return under.before(entity, time)
     if not under.num_entities:
         return torch.zeros_like(time)
@@ -175,9 +179,11 @@ def before(under: TemporalIndex, entity: Tensor, time: Tensor) -> Tensor:
     return torch.where(known[:, None], under.before(torch.where(known, entity, 0), time), under.num_positions)
 
 
-def prior_of_relation(under: TemporalIndex, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+def prior_of_relation(
+    under: TemporalIndex, entity: Tensor, relation: Tensor, time: Tensor, names: Names | None = None
+) -> tuple[Tensor, Tensor]:
     """As `TemporalIndex.prior_of_relation`; a relation it does not know comes behind all that an entity has."""
-    if all_known(under, entity, relation):
+    if _all_known(under, names, entity, relation):
         return under.prior_of_relation(entity, relation, time)
     _, behind = bounds(under, entity)
     if not under.num_positions:
@@ -187,9 +193,13 @@ def prior_of_relation(under: TemporalIndex, entity: Tensor, relation: Tensor, ti
     return torch.where(known, start, behind), torch.where(known, stop, behind)
 
 
-def all_known(under: TemporalIndex, entity: Tensor, relation: Tensor | None = None) -> bool:
+def _all_known(under: TemporalIndex, names: Names | None, entity: Tensor, relation: Tensor | None = None) -> bool:
     """Whether an index knows all of these; a GPU is not waited for."""
-    if entity.is_cuda or not len(entity) or not under.num_positions:
+    if not under.num_positions:
+        return False
+    if names == (under.num_entities, under.num_relations):
+        return True
+    if entity.is_cuda or not len(entity):
         return False
     of_it = int(entity.numpy().max()) < under.num_entities
     return of_it and (relation is None or int(relation.numpy().max()) < 2 * under.num_relations)

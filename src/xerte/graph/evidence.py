@@ -45,27 +45,43 @@ def origins(graph: InferenceGraph) -> list[Tensor]:
     return parts
 
 
-def edge_shares(graph: InferenceGraph, query: int, answer: int) -> list[Tensor]:
+def edge_shares(graph: InferenceGraph, query: int, answer: int, without: Tensor | None = None) -> list[Tensor]:
     """For every step and edge, the share of the answer's score that ran through it; float64, one tensor per step.
 
     With w_v the share of the answer's score that sits at node v after step l (at first a_v over the nodes of the
     answer), an edge (u, v) brought w_v · c_uv / Σ_u' c_u'v of it, and that much sat at u after step l - 1. Going
     back through all steps ends at the query node with a share of 1.
+
+    Args:
+        graph: of a batch.
+        query: which of its questions.
+        answer: an entity.
+        without: facts; ways on which any of them lies do not count. Of what w_u came by, the part that did not pass
+            them on its way to u is known from the steps before.
     """
-    share = answer_share(graph, query, answer)
+    share, parts = answer_share(graph, query, answer), origins(graph)
+    before = [torch.ones_like(share)] * len(parts)
+    if without is not None:
+        parts = [
+            torch.where(torch.isin(step.fact, without), 0, part) for step, part in zip(graph.steps, parts, strict=True)
+        ]
+        for number, (step, part) in enumerate(zip(graph.steps[:-1], parts, strict=False)):
+            came = part * before[number].index_select(0, step.source)
+            before[number + 1] = segment_sum(came, step.target.clamp(min=0), len(graph.nodes))
     brought: list[Tensor] = []
-    for step, part in zip(reversed(graph.steps), reversed(origins(graph)), strict=True):
-        brought.append(share.index_select(0, step.target.clamp(min=0)) * part)
-        share = segment_sum(brought[-1], step.source, len(graph.nodes))
+    for step, part, clean in zip(reversed(graph.steps), reversed(parts), reversed(before), strict=True):
+        through = share.index_select(0, step.target.clamp(min=0)) * part
+        brought.append(through * clean.index_select(0, step.source))
+        share = segment_sum(through, step.source, len(graph.nodes))
     return brought[::-1]
 
 
-def evidence(graph: InferenceGraph, query: int, answer: int) -> Evidence:
+def evidence(graph: InferenceGraph, query: int, answer: int, without: Tensor | None = None) -> Evidence:
     """The facts through which the answer's score came, weighed by their shares of it.
 
-    Self-loops carry attention but are no facts.
+    Self-loops carry attention but are no facts. For `without` see `edge_shares`.
     """
-    weight = torch.cat(edge_shares(graph, query, answer))
+    weight = torch.cat(edge_shares(graph, query, answer, without))
     facts, place = torch.unique(torch.cat([step.fact for step in graph.steps]), return_inverse=True)
     total = segment_sum(weight, place, len(facts))
     real = (facts >= 0) & (total > 0)

@@ -1,5 +1,6 @@
 """Inference graphs, grown: the steps of a batch of them, in blocks of sizes that the settings fix."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,9 +110,10 @@ class Growth:
         reached = reached.scatter_add(1, self.entity, found.to(torch.uint8))
         return scores, reached.view(torch.bool)
 
-    def evidence(self, query: int, candidate: int) -> Evidence:
-        """The facts through which a candidate's score came."""
-        found, mine = evidence(self.graph, query, candidate), self.mask[query] & (self.entity[query] == candidate)
+    def evidence(self, query: int, candidate: int, without: Sequence[int] = ()) -> Evidence:
+        """The facts through which a candidate's score came, but for what came by any of these."""
+        gone = torch.tensor(without, device=self.mask.device) if without else None
+        found, mine = evidence(self.graph, query, candidate, gone), self.mask[query] & (self.entity[query] == candidate)
         return Evidence(found.fact, found.weight * self.score[query, mine].sum().double())
 
     @cached_property

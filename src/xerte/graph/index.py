@@ -1,9 +1,10 @@
 """The temporal index: all facts and their reciprocals, so ordered that everything before t is one range."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,12 @@ from torch import Tensor
 
 from xerte.data.directions import is_reciprocal, relation_of
 from xerte.data.facts import Facts
+from xerte.graph.memory import EdgeMemory
 from xerte.graph.ordering import COLUMNS, sorted_segments
 from xerte.segment import expand
+
+if TYPE_CHECKING:
+    from xerte.graph.tail import TailIndex
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,11 @@ class Edges:
 
 
 Column = dict[str, Tensor]
+Places = npt.NDArray[np.int64]
 
 _KEYED = 1 << 24
 _BATCH = 1024
-_FEW = 128
+_FEW = 32
 _GRID = 1 << 14
 _AHEAD = 64
 _INT32 = np.iinfo(np.int32)
@@ -81,6 +87,16 @@ class TemporalIndex:
         base = {name: torch.from_numpy(column).to(device) for name, column in columns.items()}
         start, end = torch.from_numpy(stop - degree).to(device), torch.from_numpy(stop).to(device)
         return TemporalIndex(base, start, end, num_relations, len(facts))
+
+    @property
+    def levels(self) -> "tuple[TailIndex, ...]":
+        """The tails that lie over it, the topmost last."""
+        return ()
+
+    @property
+    def plain_index(self) -> "TemporalIndex":
+        """What lies under all tails."""
+        return self
 
     @property
     def device(self) -> torch.device:
@@ -182,8 +198,9 @@ class TemporalIndex:
         if keys is not None:
             return torch.searchsorted(keys[0], (entity << 32)[:, None] + time)
         start, stop = self.segment_start.index_select(0, entity), self.segment_stop.index_select(0, entity)
-        if self.device.type == "cpu" and len(entity) <= _FEW:
-            return self._before_one_by_one(start, stop, time)
+        if self.device.type == "cpu":
+            search = self._before_one_by_one if len(entity) <= _FEW else self._before_together
+            return search(start, stop, time)
         flat = time.flatten()
         low, high = (bound[:, None].expand_as(time).reshape(-1) for bound in (start, stop))
         return self._first(low, high, lambda position: self._take("time", position) < flat).view_as(time)
@@ -201,6 +218,18 @@ class TemporalIndex:
             found[row] = low + np.searchsorted(column[low:high], held[row])
         return torch.from_numpy(np.where(wanted > _INT32.max, stop.numpy()[:, None], found))
 
+    def _before_together(self, start: Tensor, stop: Tensor, time: Tensor) -> Tensor:
+        """For more nodes one halving of all of them, in NumPy, but for those whose edges are all before t."""
+        column, wanted = self._arrays["time"], time.numpy()
+
+        def below(position: Places) -> npt.NDArray[np.bool_]:
+            return column.take(position, mode="clip") < wanted
+
+        low, high = (np.repeat(bound.numpy()[:, None], wanted.shape[1], axis=1) for bound in (start, stop))
+        if len(column):
+            low = np.where(below(high - 1), high, low)
+        return torch.from_numpy(_halved(low, high, below))
+
     def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Ranks [start, stop) of the edges of each entity with that relation and t' < t; int64 [n] each."""
         keys = self._keys_for(len(entity))
@@ -208,6 +237,9 @@ class TemporalIndex:
             pair = (entity * (2 * self.num_relations) + relation) << 32
             start = torch.searchsorted(keys[1], pair + _EARLIEST)
             return start, torch.searchsorted(keys[1], pair + time)
+        if self.device.type == "cpu":
+            search = self._ranks_one_by_one if len(entity) <= _FEW else self._ranks_together
+            return search(entity, relation, time)
         low, high = self.segment_start.index_select(0, entity), self.segment_stop.index_select(0, entity)
 
         def relation_below(rank: Tensor) -> Tensor:
@@ -220,6 +252,39 @@ class TemporalIndex:
 
         start = self._first(low, high, relation_below)
         return start, self._first(start, high, pair_below)
+
+    def _ranks_one_by_one(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+        """For a few pairs, each searched alone: what a loop over halvings reads, without its tensors."""
+        by_relation, relations, times = (self._arrays[name] for name in ("by_relation", "relation", "time"))
+
+        def relation_at(rank: int) -> int:
+            return int(relations[by_relation[rank]])
+
+        def time_at(rank: int) -> int:
+            return int(times[by_relation[rank]])
+
+        found = np.empty((2, len(entity)), np.int64)
+        rows = zip(*(column.tolist() for column in (*self.bounds(entity), relation, time)), strict=True)
+        for row, (low, high, wanted, before) in enumerate(rows):
+            start = bisect_left(range(high), wanted, low, high, key=relation_at)
+            stop = bisect_left(range(high), wanted + 1, start, high, key=relation_at)
+            found[:, row] = start, bisect_left(range(high), before, start, stop, key=time_at)
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+
+    def _ranks_together(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+        """For more pairs: both ends of all of them are searched in one halving, by (relation, time) as one number."""
+        by_relation, relations, times = (self._arrays[name] for name in ("by_relation", "relation", "time"))
+        pair = relation.numpy() << 32
+        wanted = np.concatenate([pair + _EARLIEST, pair + np.clip(time.numpy(), _EARLIEST, -_EARLIEST)])
+
+        def below(rank: Places) -> npt.NDArray[np.bool_]:
+            position = by_relation.take(rank, mode="clip")
+            found: npt.NDArray[np.bool_] = (relations[position].astype(np.int64) << 32) + times[position] < wanted
+            return found
+
+        low, high = (np.tile(bound.numpy(), 2) for bound in self.bounds(entity))
+        start, stop = np.split(_halved(low, high, below), 2)
+        return torch.from_numpy(start), torch.from_numpy(stop)
 
     def by_relation(self, rank: Tensor) -> Tensor:
         """The position of each rank; int64."""
@@ -240,16 +305,25 @@ class TemporalIndex:
         """The edges at these positions; int64 columns."""
         return Edges(*(self._take(name, position).long() for name in ("relation", "object", "time", "fact")))
 
+    def ranked(self, rank: Tensor) -> Edges:
+        """The edges of these ranks: as `edges(by_relation(rank))`, but sooner where there is a tail."""
+        return self.edges(self.by_relation(rank))
+
     def take(self, names: Sequence[str], position: Any) -> list[Any]:
         """Some columns at these positions, as they are stored: of arrays arrays, of tensors tensors."""
         if isinstance(position, Tensor):
             return [self._take(name, position) for name in names]
-        return [self._arrays[name][position] for name in names]
+        return [self._arrays[name].take(position) for name in names]
 
     @cached_property
     def _arrays(self) -> dict[str, npt.NDArray[np.int32]]:
         """The columns on a CPU, for NumPy, which starts a small operation several times sooner than torch does."""
         return {name: column.numpy() for name, column in self.base.items()}
+
+    @cached_property
+    def memory(self) -> EdgeMemory:
+        """Where compiled loops read its edges."""
+        return EdgeMemory(self)
 
     def all_edges(self) -> tuple[Tensor, Edges]:
         """Every edge that can be seen, with its subject: (subject, edges) ordered by (subject, time, …)."""
@@ -295,3 +369,12 @@ class TemporalIndex:
             up = open_ & below(middle)
             low, high = torch.where(up, middle + 1, low), torch.where(open_ & ~up, middle, high)
         return low
+
+
+def _halved(low: Places, high: Places, below: Callable[[Places], npt.NDArray[np.bool_]]) -> Places:
+    """The first place in [low, high) that is not below, or high, of every row; an empty row's answer is not used."""
+    for _ in range(int((high - low).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        up = below(middle) & (low < high)
+        low, high = np.where(up, middle + 1, low), np.where(up, high, middle)
+    return low

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from xerte import kernels
 from xerte.graph import race_numpy, race_triton
 from xerte.graph.index import TemporalIndex
 from xerte.graph.noise import hashed, uniform
@@ -90,12 +91,18 @@ class Sampler:
 
     def _draw(self, history: TemporalIndex, entity: Tensor, time: Tensor, noise: Tensor, static_shapes: bool) -> Tensor:
         """At most N prior edges of each node; -1 where there are fewer."""
+        if self.strategy is Sampling.LAST or self.replacement:
+            start, stop = history.prior(entity, time)
+            alone = self.strategy is Sampling.LAST
+            return latest(start, stop, self.size) if alone else self._with_replacement(start, stop, noise)
+        race = Race(Weights(self.strategy, self.scale), self.size)
+        if history.device.type == "cpu" and not static_shapes:
+            loops = kernels.compiled("graph.race_compiled", len(entity))
+            if loops is not None:
+                drawn: Tensor = loops.first(race, history, entity, time, noise)
+                return drawn
         start, stop = history.prior(entity, time)
-        if self.strategy is Sampling.LAST:
-            return latest(start, stop, self.size)
-        if self.replacement:
-            return self._with_replacement(start, stop, noise)
-        race, sources = Race(Weights(self.strategy, self.scale), self.size), Sources(entity, time, start, stop, noise)
+        sources = Sources(entity, time, start, stop, noise)
         if race_triton.suits(history):
             return race_triton.first(race, history, sources)
         if static_shapes:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from xerte import kernels
 from xerte.segment import first_alike
 from xerte.types import Bool, Int
 
@@ -63,6 +64,9 @@ class Slots:
 
     def find(self, key: Int[Tensor, "Q n"]) -> Int[Tensor, "Q n"]:
         """The slot of every key, or -1 where its query has no such node; [Q, n] -> [Q, n]."""
+        if key.device.type == "cpu" and (loops := kernels.compiled("graph.slots_compiled")) is not None:
+            found: Tensor = loops.find(self.ordered, self.order, key)
+            return found
         place = torch.searchsorted(self.ordered, key).clamp(max=self.ordered.shape[1] - 1)
         there = (self.ordered.gather(1, place) == key) & (key != NOBODY)
         return torch.where(there, self.order.gather(1, place), -1)
@@ -79,7 +83,8 @@ class Slots:
         Returns:
             The slots; the slot of every key; and whether a key is the first in its row to name its node.
         """
-        first = first_alike(key)
+        loops = None if key.is_cuda or key.shape[1] > 256 else kernels.compiled("graph.slots_compiled")
+        first: Tensor = (first_alike if loops is None else loops.first_alike)(key)
         own = torch.arange(key.shape[1], device=key.device)
         is_first = (first == own) & (key != NOBODY)
         joined = torch.where(is_first & (found < 0), key, NOBODY)

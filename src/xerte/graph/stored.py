@@ -18,6 +18,7 @@ from xerte.data.folder import (
     read_manifest,
     seal,
     unchanging,
+    verify_beside,
     write_arrays,
     write_manifest,
 )
@@ -153,12 +154,6 @@ def verify_index(dataset: Dataset) -> None:
         DatasetError: it is damaged or was made for other facts.
     """
     kept = dataset.kept
-    if kept is None or not (kept.columns / FOLDER).exists():
-        return
-    indexed = dataset if kept.live is None else kept.live.base
-    try:
-        open_index(indexed, kept, thorough=True)
-    except DatasetError as error:
-        raise DatasetError(
-            error.message, hint=f"remove {kept.columns / FOLDER}, it is made anew when needed", code="damaged_index"
-        ) from None
+    if kept is not None:
+        base = dataset if kept.live is None else kept.live.base
+        verify_beside(kept.columns / FOLDER, lambda: open_index(base, kept, thorough=True))

@@ -3,22 +3,30 @@
 The edges of added facts are kept sorted beside the index. Each knows before which edge of the index it belongs, so the
 two sorted lists count as one: a *position* (or a *rank*) of the whole is found in either by one search. Edges of hidden
 facts are skipped in the same way. Nothing of the index is copied, however many edges an entity has.
+
+Tails lie one over another. What is looked up goes down through them, level by level, to the plain index, and what is
+found comes up again.
 """
 
 from collections.abc import Sequence
 from functools import cached_property
+from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from xerte import kernels
 from xerte.data.facts import Facts
-from xerte.graph.added import AddedEdges, all_known, before, bounds, numbers_of, places_of, prior_of_relation
-from xerte.graph.counting import Ascending, Merged, Places, Skipped, Values, tensor, values
+from xerte.graph.added import AddedEdges, before, bounds, numbers_of, places_of, prior_of_relation
+from xerte.graph.counting import Ascending, Clock, Found, Merged, Places, Skipped, Values, tensor, values
 from xerte.graph.index import Edges, TemporalIndex
+from xerte.graph.memory import PairMemory
 
-_EARLIEST = -(1 << 31)
+_EDGE = ("relation", "object", "time", "fact")
+_FEW, _SHORT = 3, 64
+_FROM_TO = np.array([[0], [1]])
 
 
 class TailIndex(TemporalIndex):
@@ -51,10 +59,13 @@ class TailIndex(TemporalIndex):
         self._positions = Merged.of(added.at, hidden[0], size, device)
         self._ranks = Merged.of(added.rank_at, hidden[1], size, device)
         self._skip_fact = Skipped.of(hidden[2], device)
-        self._entity = Ascending(added.entity, device, num_entities)
-        self._clock = Ascending((added.entity << 32) + added.time, device)
+        self._entity = Ascending(added.entity, device, num_entities + 1)
+        self._clock = Clock(added.entity, added.time, num_entities, device)
+        self._levels: tuple[TailIndex, ...] = under.levels if isinstance(under, TailIndex) else ()
+        self._num_positions = size - len(hidden[0]) + len(added)
+        self._over_nothing, self._names = not size, (num_entities, num_relations)
         columns = {name: getattr(added, name).astype(np.int32) for name in ("relation", "object", "time", "fact")}
-        columns["position"] = self._position_of_rank(added)
+        columns["position"], columns["place"] = self._position_of_rank(added), added.place.astype(np.int32)
         self._columns = {name: values(torch.from_numpy(column).to(device)) for name, column in columns.items()}
 
     @staticmethod
@@ -98,6 +109,26 @@ class TailIndex(TemporalIndex):
         return TailIndex(self.under, whole, self._hidden, self.num_added + len(added), num_entities, num_relations)
 
     @property
+    def levels(self) -> tuple["TailIndex", ...]:
+        """All tails over the plain index, this one last."""
+        return *self._levels, self
+
+    @property
+    def plain_index(self) -> TemporalIndex:
+        """What lies under all tails."""
+        return self.levels[0].under
+
+    @cached_property
+    def memory_of_pairs(self) -> PairMemory:
+        """Where compiled loops read the pairs of all tails."""
+        return PairMemory(self)
+
+    def owned(self, entity: Tensor, above: TemporalIndex) -> Places:
+        """Which edges of this tail alone each entity has, on a CPU: from, to; [2, n]."""
+        owned: Places = self._entity.count(self._known(entity, above) + _FROM_TO)
+        return owned
+
+    @property
     def num_hidden(self) -> int:
         """How many edges of the index below are hidden."""
         return len(self._hidden[0])
@@ -131,7 +162,7 @@ class TailIndex(TemporalIndex):
     @property
     def num_positions(self) -> int:
         """How many edges there are."""
-        return self.under.num_positions - len(self._hidden[0]) + len(self._added)
+        return self._num_positions
 
     @property
     def num_edges(self) -> int:
@@ -157,69 +188,101 @@ class TailIndex(TemporalIndex):
 
     def bounds(self, entity: Tensor) -> tuple[Tensor, Tensor]:
         """As `TemporalIndex.bounds`."""
-        start, stop = bounds(self.under, entity)
-        return self._beside(start, self._entity, entity), self._beside(stop, self._entity, entity + 1)
+        start, stop = bounds(self.plain_index, entity, self._names)
+        return self._beside(start, entity), self._beside(stop, entity, 1)
 
     def prior(self, entity: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """As `TemporalIndex.prior`."""
-        return self._start(entity), self.before(entity, time[:, None])[:, 0]
-
-    def _start(self, entity: Tensor) -> Tensor:
-        """As `bounds`, without where they end."""
-        if isinstance(self.under, TailIndex) and all_known(self.under, entity):
-            start = self.under._start(entity)
-        else:
-            start, _ = bounds(self.under, entity)
-        return self._beside(start, self._entity, entity)
+        start = self._beside(bounds(self.plain_index, entity, self._names)[0], entity)
+        return start, self.before(entity, time[:, None])[:, 0]
 
     def before(self, entity: Tensor, time: Tensor) -> Tensor:
         """As `TemporalIndex.before`."""
-        return self._before(entity, time.clamp(_EARLIEST, -_EARLIEST), None)
+        position = values(before(self.plain_index, entity, time, self._names))
+        moment = values(time)
+        for level in self.levels:
+            owner = level._known(entity, self)[:, None]
+            position = level._positions.skip.without(position) + level._clock.count(owner, moment)
+        return tensor(position)
 
-    def _before(self, entity: Tensor, time: Tensor, clock: Values | None) -> Tensor:
-        """As `before`, times being no farther away than 32 bits reach.
+    def _known(self, entity: Tensor, above: TemporalIndex) -> Values:
+        """Entities of a tail above, those that came after this one all as the first of them."""
+        if self.num_entities == above.num_entities:
+            return values(entity)
+        return values(entity.clamp(max=self.num_entities))
 
-        Args:
-            clock: (entity, time) as one number, where it is known already.
-        """
-        clock = values((entity << 32)[:, None] + time) if clock is None else clock
-        if isinstance(self.under, TailIndex) and all_known(self.under, entity):
-            below = self.under._before(entity, time, clock)
-        else:
-            below = before(self.under, entity, time)
-        return tensor(self._positions.skip.without(values(below)) + self._clock.count(clock))
-
-    def _beside(self, position: Tensor, added: Ascending, key: Tensor) -> Tensor:
-        """Where a position of the index below is now, with so many added edges before it as have a lesser key."""
-        return tensor(self._positions.skip.without(values(position)) + added.count(values(key)))
+    def _beside(self, position: Tensor, entity: Tensor, more: int = 0) -> Tensor:
+        """Where a position of the plain index is now, behind all added edges of entities below these (and more)."""
+        now = values(position)
+        for level in self.levels:
+            now = level._positions.skip.without(now) + level._entity.count(level._known(entity, self) + more)
+        return tensor(now)
 
     def prior_of_relation(self, entity: Tensor, relation: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """As `TemporalIndex.prior_of_relation`."""
-        start, stop = prior_of_relation(self.under, entity, relation, time)
-        pairs, clock = self._pairs
-        pair = entity * (2 * self.num_relations) + relation
-        if pairs is not None:
-            at, occurs = (tensor(column) for column in pairs.find(values(pair)))
-            pair, time = at, torch.where(occurs, time, _EARLIEST)
-        moments = torch.stack([torch.full_like(time, _EARLIEST), time.clamp(_EARLIEST, -_EARLIEST)], dim=1)
-        first, last = tensor(clock.count(values((pair << 32)[:, None] + moments))).unbind(1)
-        skip = self._ranks.skip
-        return tensor(skip.without(values(start))) + first, tensor(skip.without(values(stop))) + last
+        below = prior_of_relation(self.plain_index, entity, relation, time, self._names)
+        if (loops := self._loops) is not None:
+            found = loops.ranks(self, *(column.numpy() for column in (*below, entity, relation, time)))
+            return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+        if self.device.type == "cpu" and len(entity) <= _FEW:
+            return self._with_added_one_by_one(below, entity, relation, time)
+        start, stop = values(below[0]), values(below[1])
+        asked = values(relation), values(time)
+        for level in self.levels:
+            first, last = level._added_of_relation(level._known(entity, self), *asked)
+            skip = level._ranks.skip
+            start, stop = skip.without(start) + first, skip.without(stop) + last
+        return tensor(start), tensor(stop)
+
+    def _with_added_one_by_one(
+        self, below: tuple[Tensor, Tensor], entity: Tensor, relation: Tensor, time: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What ranks of the plain index are in the whole, for a few pairs, each searched alone in every tail."""
+        found, rows = (
+            np.array([below[0].numpy(), below[1].numpy()]),
+            (entity.tolist(), relation.tolist(), time.tolist()),
+        )
+        for level in self.levels:
+            found = level._ranks.skip.without(found)
+            pairs, first_of, clock = level._pairs
+            width = 2 * level.num_relations
+            for row, (one, of, until) in enumerate(zip(*rows, strict=True) if pairs else ()):
+                at, occurs = pairs.find_one(min(one, level.num_entities) * width + min(of, width))
+                first = int(first_of[at])
+                found[0, row] += first
+                found[1, row] += clock.count_one(at, until) if occurs and of < width else first
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+
+    def _added_of_relation(self, entity: Values, relation: Values, time: Values) -> tuple[Values, Values]:
+        """How many added ranks come before those of each pair, and before those of it with t' >= t."""
+        pairs, first_of, clock = self._pairs
+        if not pairs:
+            return 0, 0
+        width = 2 * self.num_relations
+        known = relation < width
+        own = relation.clamp(max=width) if isinstance(relation, Tensor) else np.minimum(relation, width)
+        at, occurs = pairs.find(entity * width + own)  # behind all of the entity, if not known
+        first = first_of[at]
+        if isinstance(first, Tensor):
+            return first, torch.where(occurs & known, clock.count(at, time), first)
+        if len(first) <= _SHORT:
+            occurs = occurs & known
+            return first, np.where(occurs, clock.count(at, time), first) if occurs.any() else first
+        last, row = first.copy(), (occurs & known).nonzero()[0]
+        last[row] = clock.count(at[row], time[row])
+        return first, last
 
     @cached_property
-    def _pairs(self) -> tuple[Ascending | None, Ascending]:
-        """(entity, relation, time) of every added rank as one ascending number.
-
-        Where the pairs (entity, relation) are too many for that, only those that occur are counted: which they are
-        comes first.
-        """
-        added, place = self._added, self._added.place
-        pair, time = added.entity[place] * (2 * self.num_relations) + added.relation[place], added.time[place]
-        if self.num_entities * 2 * self.num_relations < -_EARLIEST or not len(pair):
-            return None, Ascending((pair << 32) + time, self.device)
-        pairs, number = np.unique(pair, return_inverse=True)
-        clock = (number.astype(np.int64) << 32) + time
-        return Ascending(pairs, self.device), Ascending(clock, self.device)
+    def _pairs(self) -> tuple[Ascending, Values, Clock]:
+        """The pairs (entity, relation) that occur as one ascending number each; how many ranks come before those of
+        each, and of all; and their times."""
+        added, place, width = self._added, self._added.place, 2 * self.num_relations
+        pair = added.entity[place] * width + added.relation[place]
+        first = np.flatnonzero(np.diff(pair, prepend=-1))
+        number = np.repeat(np.arange(len(first)), np.diff(first, append=len(pair)))
+        starts = values(torch.from_numpy(np.append(first, len(pair))).to(self.device))
+        clock = Clock(number, added.time[place], len(first), self.device)
+        return Ascending.affordable(pair[first], self.device, (self.num_entities + 1) * width + 1), starts, clock
 
     def _position_of_rank(self, added: AddedEdges) -> Places:
         """Where each added edge is in the whole, in the order of ranks."""
@@ -228,24 +291,36 @@ class TailIndex(TemporalIndex):
 
     def by_relation(self, rank: Tensor) -> Tensor:
         """The position of each rank; int64."""
-        added, at, below = self._ranks.find(values(rank))
-        if not self.under.num_positions:
-            return tensor(self._columns["position"][at])
-        position = self._positions.of_long(values(self.under.by_relation(tensor(below))))
-        return tensor(position if added is None else _replaced(position, added, self._columns["position"], at))
+        found, below = self._down("_ranks", values(rank))
+        position = below if below is None else values(self.plain_index.by_relation(tensor(below)))
+        for level, places in reversed(found):
+            position = places.long if position is None else level._positions.of_long(position)
+            position = places.over(position, level._columns["position"])
+        return tensor(position)
 
     def take(self, names: Sequence[str], position: Values) -> list[Values]:
         """As `TemporalIndex.take`."""
-        added, at, below = self._positions.find(position)
-        if not self.under.num_positions:
-            return [self._columns[name][at] for name in names]
-        found = [
-            self._skip_fact.without(column) if name == "fact" else column
-            for name, column in zip(names, self.under.take(names, below), strict=True)
-        ]
-        if added is None:
-            return found
-        return [_replaced(column, added, self._columns[name], at) for name, column in zip(names, found, strict=True)]
+        if (loops := self._loops) is not None:
+            return list(loops.take(self, names, position))
+        found, below = self._down("_positions", position)
+        columns = _nothing(names, position) if below is None else self.plain_index.take(names, below)
+        return _over(columns, names, found)
+
+    @property
+    def _loops(self) -> ModuleType | None:
+        """Compiled loops, if there are any."""
+        return kernels.compiled("graph.tail_compiled") if self.device.type == "cpu" else None
+
+    def _down(self, order: str, place: Values) -> tuple["_Way", Values | None]:
+        """Where places of the whole are in each level, topmost first, and in the plain index; None: that is empty."""
+        found: _Way = []
+        for level in reversed(self.levels):
+            places: Found = getattr(level, order).find(place)
+            found.append((level, places))
+            if level._over_nothing:
+                return found, None
+            place = places.long
+        return found, place
 
     def read(self, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """As `TemporalIndex.read`."""
@@ -260,13 +335,38 @@ class TailIndex(TemporalIndex):
 
     def edges(self, position: Tensor) -> Edges:
         """The edges at these positions; int64 columns."""
-        found = self.take(("relation", "object", "time", "fact"), values(position))
-        return Edges(*(tensor(column).long() for column in found))
+        return Edges(*(tensor(column).long() for column in self.take(_EDGE, values(position))))
+
+    def ranked(self, rank: Tensor) -> Edges:
+        """As `TemporalIndex.ranked`, without a look at where the ranks are in the order of positions."""
+        if not rank.numel() and not self.levels[0]._over_nothing:  # as of most pairs: no tail is asked
+            return self.plain_index.ranked(rank)
+        if (loops := self._loops) is not None:
+            return Edges(*(tensor(column).long() for column in loops.take(self, _EDGE, values(rank), ranked=True)))
+        found, below = self._down("_ranks", values(rank))
+        if below is None:
+            columns = _nothing(_EDGE, values(rank))
+        else:
+            columns = self.plain_index.take(_EDGE, values(self.plain_index.by_relation(tensor(below))))
+        places = [(level, one.through(level._columns["place"])) for level, one in found]
+        return Edges(*(tensor(column).long() for column in _over(columns, _EDGE, places)))
 
 
-def _replaced(below: Values, added: Values, column: Values, at: Values) -> Values:
-    """What was found below, but where an edge is added, what that says."""
-    if isinstance(below, Tensor):
-        return torch.where(added, column.index_select(0, at).to(below.dtype), below)
-    below[added] = column[at[added]]
-    return below
+_Way = list[tuple[TailIndex, Found]]
+
+
+def _nothing(names: Sequence[str], place: Values) -> list[Values]:
+    """The columns of an empty index, of which no place is read."""
+    zeros = torch.zeros_like if isinstance(place, Tensor) else np.zeros_like
+    return [zeros(place) for _ in names]
+
+
+def _over(columns: list[Values], names: Sequence[str], found: _Way) -> list[Values]:
+    """What the plain index says, overwritten by what the levels over it say."""
+    for level, places in reversed(found):
+        if places.short is None and not (level._skip_fact.some and "fact" in names):
+            continue
+        for number, name in enumerate(names):
+            column = level._skip_fact.without(columns[number]) if name == "fact" else columns[number]
+            columns[number] = places.over(column, level._columns[name])
+    return columns

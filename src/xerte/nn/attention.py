@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from xerte import kernels
 from xerte.nn.edge_logits import block_dots
 from xerte.nn.initial import normal
 from xerte.precision import wide
@@ -95,6 +96,8 @@ class AttentionTables:
         """
         if not len(rows.source):
             return node[:0].sum(1)
+        if rows.edge_source is None and (found := self._compiled(rows, node, target)) is not None:
+            return found
         if rows.edge_source is None:
             width = len(rows.edge_target) // len(rows.source)
             sources = len(rows.source) if node.is_cuda else _SOURCES * torch.get_num_threads()
@@ -106,6 +109,26 @@ class AttentionTables:
         towards = self.relation_to_target.index_select(0, rows.edge_relation) + pull.index_select(0, place)
         product = (target.index_select(0, rows.edge_target) * towards).sum(1)
         return product + scalar.flatten().index_select(0, place * scalar.shape[1] + rows.edge_relation)
+
+    def _compiled(
+        self, rows: EdgeRows, node: Float[Tensor, "V d"], target: Float[Tensor, "U d"]
+    ) -> Float[Tensor, "M"] | None:
+        """The logits of many edges in blocks on a CPU, where loops can be compiled; else None.
+
+        Whether they are many follows from the batch alone: else a result would depend on what was asked before.
+        """
+        tables = self.relation_to_target, self.relation_to_source, self.query_relation
+        exact = all(one.dtype is torch.float32 for one in (*tables, node, target))
+        if node.is_cuda or len(rows.edge_target) < kernels.MANY or not exact or torch.is_autocast_enabled("cpu"):
+            return None
+        loops = kernels.compiled("nn.edge_compiled", len(rows.edge_target))
+        if loops is None:
+            return None
+        source = node.index_select(0, rows.source)
+        pull = torch.addmm(self.query_to_target.index_select(0, rows.query), source, self.between)
+        where = rows.source, rows.query, rows.edge_target, rows.edge_relation
+        logits: Tensor = loops.BlockLogits.apply(pull, *tables, node, target, *where)
+        return logits
 
     def _blocks(
         self,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from xerte import kernels
 from xerte.nn.attention import Attention, RelationTables
 from xerte.nn.encoding import EncodedParts, NodeEncoding
 from xerte.nn.execution import Execution
@@ -13,6 +14,8 @@ from xerte.nn.initial import xavier_normal
 from xerte.precision import wide
 from xerte.types import Float, Int
 
+_SLOPE = 0.01
+"""Of LeakyReLU below zero."""
 _ENTITIES = 1 << 16
 """Up to this many entities are encoded whether they occur or not, where weights do not learn."""
 
@@ -117,8 +120,7 @@ class Prepared:
                 clocks, moment = execution.distinct_clocks(clock, known)
                 parts = self.encoding(entities, clocks)
             vectors = (parts.through(layers[0].linear) if layers else parts).sum(place, moment)
-        if layers:
-            vectors = nn.functional.leaky_relu(vectors)
+            vectors = nn.functional.leaky_relu(vectors) if layers else vectors
         for layer in layers[1:]:
             vectors = layer(vectors)
         return vectors
@@ -131,8 +133,39 @@ class Prepared:
         known: Int[Tensor, "T"] | None,
         execution: Execution,
     ) -> Float[Tensor, "n d"]:
-        """h⁰ (level 0), or what the first dense layer makes of it (1), where all entities are encoded already."""
+        """h⁰ (level 0), or what the first layer makes of it (1), where all entities are encoded already."""
         rows, weight = self.encoded[level]
+        if known is not None and len(known) and not self.encoding.pairwise:
+            of_clocks = self._of_clocks(level, known, weight, execution)
+            exact = rows.device.type == "cpu" and rows.dtype is torch.float32
+            loops = kernels.compiled("nn.node_compiled") if exact and of_clocks is not None else None
+            if loops is not None:
+                summed: Tensor | None = loops.summed(rows, of_clocks, known, entity, clock, _SLOPE if level else 1)
+                if summed is not None:
+                    return summed
+        vectors = self._sums(rows, weight, level, entity, clock, known, execution)
+        return nn.functional.leaky_relu(vectors, _SLOPE) if level else vectors
+
+    def _of_clocks(
+        self, level: int, known: Int[Tensor, "T"], weight: Float[Tensor, "d d_T"], execution: Execution
+    ) -> Float[Tensor, "T d"] | None:
+        """The parts of h⁰ for all clock times that are known; kept. None without a time part."""
+        kept = self.clocks.get((level, execution.static_shapes))
+        if kept is None or kept[0] is not known:
+            kept = known, self.encoding.clocks(known, None, weight)
+            self.clocks[level, execution.static_shapes] = kept
+        return kept[1]
+
+    def _sums(
+        self,
+        rows: Float[Tensor, "E d"],
+        weight: Float[Tensor, "d d_T"],
+        level: int,
+        entity: Int[Tensor, "n"],
+        clock: Int[Tensor, "n"],
+        known: Int[Tensor, "T"] | None,
+        execution: Execution,
+    ) -> Float[Tensor, "n d"]:
         encoded = entity.clamp(max=len(rows) - 1)
         if self.encoding.pairwise:
             own = torch.arange(len(entity), device=entity.device)
@@ -140,10 +173,6 @@ class Prepared:
         if known is not None and len(known):
             place = torch.searchsorted(known, clock).clamp_(max=len(known) - 1)
             if execution.static_shapes or bool((known.index_select(0, place) == clock).all()):
-                kept = self.clocks.get((level, execution.static_shapes))
-                if kept is None or kept[0] is not known:
-                    kept = known, self.encoding.clocks(known, None, weight)
-                    self.clocks[level, execution.static_shapes] = kept
-                return EncodedParts(rows, kept[1]).sum(encoded, place)
+                return EncodedParts(rows, self._of_clocks(level, known, weight, execution)).sum(encoded, place)
         distinct, place = execution.distinct_clocks(clock, None)
         return EncodedParts(rows, self.encoding.clocks(distinct, None, weight)).sum(encoded, place)

@@ -5,6 +5,7 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
+from xerte import kernels
 from xerte.segment import first_alike, largest, segment_sum
 from xerte.types import Bool, Float, Int
 
@@ -28,7 +29,10 @@ def keep_largest(
     Returns:
         Places [Q, min(K, n)] of the edges, ascending, and whether there is one: a query may have fewer.
     """
-    place = largest(torch.where(mask, contribution, -1), size)
+    wanted = torch.where(mask, contribution, -1)
+    exact = contribution.device.type == "cpu" and contribution.dtype is torch.float32
+    loops = kernels.compiled("nn.edge_compiled") if exact else None
+    place: Tensor = (largest if loops is None else loops.largest)(wanted, size)
     return place, mask.gather(1, place)
 
 

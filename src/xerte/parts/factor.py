@@ -13,6 +13,7 @@ from xerte.graph.index import TemporalIndex
 from xerte.graph.tail import TailIndex
 from xerte.parts.partners import NEVER, Partners
 from xerte.parts.prior import Counts
+from xerte.parts.rivals import Rivals
 from xerte.parts.weighing import PACE
 from xerte.segment import segment_sum
 from xerte.types import Float, Int
@@ -21,18 +22,18 @@ _RELATION = 16
 
 
 def activity(
-    history: TemporalIndex, queries: Queries, windows: Sequence[int]
+    history: TemporalIndex, queries: Queries, windows: Sequence[int], dtype: torch.dtype
 ) -> tuple[Float[Tensor, "T E w"], Int[Tensor, "Q"]]:
     """log(1 + facts of every entity) within this many ticks before what is known ends, and ever.
 
     Returns:
-        (table, row): float64 [T, E, windows + 1] by distinct time, and the row of every question.
+        (table, row): [T, E, windows + 1] by distinct time, and the row of every question.
     """
     known, row_of = torch.unique(queries.known_before, return_inverse=True)
     if len(known) > 1 and history.device.type != "cpu":  # a GPU counts faster than it is asked time by time
-        return torch.log1p(_counted(history, known, windows).double()), row_of
+        return torch.log1p(_counted(history, known, windows).double()).to(dtype), row_of
     with _one_counts:
-        return torch.stack([_active(history, time, (*windows,)) for time in known.tolist()]), row_of
+        return torch.stack([_active(history, time, (*windows,), dtype) for time in known.tolist()]), row_of
 
 
 def _counted(history: TemporalIndex, known: Int[Tensor, "T"], windows: Sequence[int]) -> Int[Tensor, "T E w"]:
@@ -45,11 +46,11 @@ def _counted(history: TemporalIndex, known: Int[Tensor, "T"], windows: Sequence[
     return count.transpose(0, 1)
 
 
-def _active(history: TemporalIndex, known: int, windows: tuple[int, ...]) -> Float[Tensor, "E w"]:
+def _active(history: TemporalIndex, known: int, windows: tuple[int, ...], dtype: torch.dtype) -> Float[Tensor, "E w"]:
     """log(1 + facts), at one time. Questions about one day are many, and an index never changes: the last are kept."""
-    kept, key = _logs.setdefault(history, {}), (known, windows)
+    kept, key = _logs.setdefault(history, {}), (known, windows, dtype)
     if key not in kept:
-        made = torch.log1p(_counts(history, known, windows).double())
+        made = torch.log1p(_counts(history, known, windows).double()).to(dtype)
         while kept and (len(kept) + 1) * made.nbytes > _MOST_BYTES:
             del kept[next(iter(kept))]
         kept[key] = made
@@ -85,7 +86,22 @@ _one_counts = Lock()
 _KEPT = 4
 _MOST_BYTES = 64 << 20
 _kept: WeakKeyDictionary[TemporalIndex, dict[tuple[int, tuple[int, ...]], Tensor]] = WeakKeyDictionary()
-_logs: WeakKeyDictionary[TemporalIndex, dict[tuple[int, tuple[int, ...]], Tensor]] = WeakKeyDictionary()
+_logs: WeakKeyDictionary[TemporalIndex, dict[tuple[int, tuple[int, ...], torch.dtype], Tensor]] = WeakKeyDictionary()
+
+
+def _weighed(
+    table: Float[Tensor, "T E w"], row_of: Int[Tensor, "Q"], weight: Float[Tensor, "Q w"]
+) -> Float[Tensor, "Q E"]:
+    """Σ_j table[row_of[q], e, j] weight[q, j]; on a CPU row by row of the table, which is then copied for no question.
+
+    A product's last digits depend on how many questions share a row, as those of any batch do.
+    """
+    if table.device.type != "cpu":
+        return torch.einsum("qej,qj->qe", table.index_select(0, row_of), weight)
+    order = torch.argsort(row_of)
+    sizes = torch.bincount(row_of, minlength=len(table)).tolist()
+    parts = [some @ row.T for row, some in zip(table, torch.split(weight.index_select(0, order), sizes), strict=True)]
+    return torch.cat(parts).index_select(0, torch.argsort(order))
 
 
 class Factor(nn.Module):
@@ -93,7 +109,7 @@ class Factor(nn.Module):
 
     Near are those that s met, and of the others some that walks reach. The MLP reads the pair's facts as messages
     softplus(A_r' + B_r + A'_r' B'_r) e^(−Δ/τ_k), summed and log-compressed, beside ages,
-    counts, the place of o among those s met, and what the sum's terms say.
+    counts, the place of o among those s met, and what the sum's terms say. Where `Rivals` are read, they add theirs.
 
     Args:
         num_directions: of relations.
@@ -101,6 +117,7 @@ class Factor(nn.Module):
         num_walks: lengths of walks.
         messages: per time scale.
         width: of the hidden layers.
+        rivals: whether candidates are read beside one another, too: see `Rivals`.
     """
 
     def __init__(
@@ -112,6 +129,7 @@ class Factor(nn.Module):
         num_walks: int,
         messages: int,
         width: int,
+        rivals: bool = False,
     ) -> None:
         super().__init__()
         known = num_counts + num_windows + 1
@@ -126,6 +144,7 @@ class Factor(nn.Module):
         self.first, self.second, self.last = nn.Linear(inputs, width), nn.Linear(width, width), nn.Linear(width, 1)
         with torch.no_grad():
             self.last.weight *= 0.1
+        self.rivals = Rivals(width) if rivals else None
 
     def for_all(
         self, counts: Counts, active: tuple[Float[Tensor, "T E w"], Int[Tensor, "Q"]], relation: Int[Tensor, "Q"]
@@ -141,7 +160,7 @@ class Factor(nn.Module):
         about = about.view(num_rows, num_entities).index_select(0, counts.row_of)
         table, row_of = active
         of_question = weight[:, num_counts:].index_select(0, relation)
-        return about + torch.einsum("qej,qj->qe", table.index_select(0, row_of), of_question)
+        return about + _weighed(table, row_of, of_question)
 
     def for_partners(
         self,
@@ -194,19 +213,20 @@ class Factor(nn.Module):
         )
         table, row_of = active
         active_here = table.flatten(0, 1).index_select(0, row_of.index_select(0, question) * num_entities + object)
+        summed = torch.log(total.flatten().index_select(0, cell))
         features = [
             context.index_select(0, question),
             self._messages(asked, partners),
-            torch.log(total.flatten().index_select(0, cell))[:, None],
+            summed[:, None],
             torch.log1p(counted),
             active_here,
             history,
             self.relation.index_select(0, queries.relation.index_select(0, question)),
             *(torch.log(walk.flatten().index_select(0, cell) + 1e-4)[:, None] for walk in walks),
         ]
-        hidden = relu(self.first(torch.cat(features, dim=1)))
-        out: Tensor = self.last(relu(self.second(hidden)))
-        return out[:, 0]
+        hidden = relu(self.second(relu(self.first(torch.cat(features, dim=1)))))
+        out: Tensor = self.last(hidden)[:, 0]
+        return out if self.rivals is None else out + self.rivals(hidden, summed + out, question, num_questions)
 
     def _messages(self, asked: Int[Tensor, "L"], partners: Partners) -> Float[Tensor, "P k"]:
         """log(1 + Σ messages) of every pair; [P, K · messages]. One table row per distinct pair of relations."""
@@ -228,4 +248,5 @@ class Factor(nn.Module):
         learned = (self.first.weight, self.second.weight, self.last.weight, self.relation)
         messages = (self.message_fact, self.message_asked, self.product_fact, self.product_asked)
         plain = sum((weight.square().sum() for weight in (*learned, *messages)), self.own.new_zeros(()))
-        return ((PACE / spread * self.own).square().sum() + plain) / 2
+        more = 0.0 if self.rivals is None else self.rivals.penalty()
+        return ((PACE / spread * self.own).square().sum() + plain) / 2 + more

@@ -15,7 +15,7 @@ from xerte.parts.factor import Factor, activity
 from xerte.parts.partners import Partners, age_basis, find_partners
 from xerte.parts.prior import Prior, count
 from xerte.parts.settings import PartsSettings
-from xerte.parts.walk import Reach, Step, Walk, heaviest
+from xerte.parts.walk import Reach, Walk, heaviest
 from xerte.parts.weighing import PACE, Weighing, pooled
 from xerte.segment import expand
 from xerte.types import Bool, Float, Int
@@ -53,7 +53,7 @@ class SumOfParts(Learner):
         reach = Reach(s.steps, s.nodes, s.walk_last, s.walk_same, s.order)
         self.walk = Walk(directions, num_scales, s.rank, reach) if s.steps > 1 else None
         sizes = num_scales, num_counts, len(s.windows), s.steps - 1, s.messages, s.width
-        self.factor = Factor(directions, *sizes) if s.factor else None
+        self.factor = Factor(directions, *sizes, s.rivals) if s.factor else None
         self.exponent = nn.Parameter(torch.full((1,), 1.0 / PACE))
         self.own_exponent = nn.Parameter(torch.zeros(directions))
 
@@ -65,6 +65,10 @@ class SumOfParts(Learner):
     def scale(self) -> Float[Tensor, "K"]:
         """τ_k in units, the last infinite; [K]."""
         return self.exponent.new_tensor([*self.settings.scales, torch.inf])
+
+    def count_scale(self) -> Float[Tensor, "J"]:
+        """The same of the counts; [J]."""
+        return self.exponent.new_tensor([*self.settings.count_scales, torch.inf])
 
     @torch.no_grad()
     def weigh_facts(self, asked: int, age: Int[Tensor, "A"]) -> Float[Tensor, "D A"]:
@@ -78,13 +82,14 @@ class SumOfParts(Learner):
         trail = Trail(self, history, queries, chunks[0][3] if len(queries) == 1 else None)
         names = [name for name, _ in chunks[0][0]] if chunks else ["past"]
         empty = self.exponent.new_zeros(0, history.num_entities)
-        weights = {name: torch.cat([empty, *(dict(parts)[name] for parts, *_ in chunks)]) for name in names}
-        log_factor = torch.cat([empty, *(factor for _, factor, *_ in chunks)])
-        exponent = torch.cat([empty[:, 0], *(exponent for _, _, exponent, _ in chunks)])
+        weights = {name: _joined(empty, [dict(parts)[name] for parts, *_ in chunks]) for name in names}
+        log_factor = _joined(empty, [factor for _, factor, *_ in chunks])
+        exponent = _joined(empty[:, 0], [exponent for _, _, exponent, _ in chunks])
         logits = log_factor + exponent[:, None] * _total([*weights.items()]).log()
         log_factor = log_factor - torch.logsumexp(logits, dim=1, keepdim=True)
+        together = {"walk": (trail.chains, trail.besides)}
         parts = tuple(
-            Part(name, weight, getattr(trail, name), chains=trail.chains if name == "walk" else None)
+            Part(name, weight, getattr(trail, name), None, *together.get(name, (None, None)))
             for name, weight in weights.items()
         )
         reached = torch.ones_like(logits, dtype=torch.bool)
@@ -115,7 +120,7 @@ class SumOfParts(Learner):
         _, start = history.prior_of_relation(queries.subject, queries.relation, queries.asked_from)
         _, stop = history.prior_of_relation(queries.subject, queries.relation, until)
         row, rank = expand(start, torch.maximum(start, stop))
-        _, object, _ = history.read(history.by_relation(rank))
+        object = history.ranked(rank).object
         true = torch.zeros(len(queries), history.num_entities, dtype=torch.bool, device=history.device)
         return true.index_put((row, object), true.new_ones(()))
 
@@ -130,7 +135,7 @@ class SumOfParts(Learner):
     ) -> tuple[list[tuple[str, Float[Tensor, "Q E"]]], Float[Tensor, "Q E"], Float[Tensor, "Q"], Kept]:
         """The parts by name, the logarithm of the factor, β, and what was read for them."""
         s, scale, ticks = self.settings, self.scale(), self.ticks_per_unit
-        count_scale = self.exponent.new_tensor([*s.count_scales, torch.inf])
+        count_scale = self.count_scale()
         sizes = len(queries), history.num_entities
         with torch.no_grad():
             partners = find_partners(history, queries, s.last, scale, ticks)
@@ -138,23 +143,24 @@ class SumOfParts(Learner):
             facts = FactsByRelation.near(history, queries.known_before)
             loops = facts.has_loop(queries.relation, queries.known_before)
         asked = queries.relation.index_select(0, partners.link_question)
-        link_weight = self.past.tables().weigh(asked, partners.link_relation, partners.link_basis)
+        tables = self.past.tables()
+        link_weight = tables.weigh(asked, partners.link_relation, partners.link_basis)
         entity = partners.pair_object.index_select(0, partners.link_pair)
         parts: list[tuple[str, Tensor]] = []
         if s.past:
             parts.append(("past", pooled(link_weight, partners.link_question, entity, *sizes)))
         walks: list[Tensor] = []
-        steps: list[Step] = []
+        followed = None
         if self.walk is not None:
-            walks, steps = self.walk(history, queries, partners, scale, ticks)
+            walks, followed = self.walk(history, queries, partners, scale, ticks)
             parts.append(("walk", torch.stack(walks).sum(0)))
-        parts.append(("prior", self.prior(counts)))
+        share = self.prior.share(counts)
+        parts.append(("prior", self.prior(counts, share)))
         row = torch.arange(len(queries), device=history.device)
         log_factor = scale.new_zeros(sizes).index_put((row, queries.subject), _LOOP * (~loops).to(scale.dtype))
         if self.factor is not None:
             windows = [round(window * ticks) for window in s.windows]
-            table, row_of = activity(history, queries, windows)
-            active = table.to(scale.dtype), row_of
+            active = activity(history, queries, windows, scale.dtype)
             if s.others and walks:
                 partners = partners.and_others(*self._others(partners, torch.stack(walks).detach().sum(0)))
             met = self.factor.for_partners(queries, partners, link_weight, counts, active, _total(parts), walks)
@@ -162,7 +168,7 @@ class SumOfParts(Learner):
             cell = partners.pair_question * sizes[1] + partners.pair_object
             log_factor = log_factor.flatten().index_add(0, cell, met.to(log_factor.dtype)).view(sizes)
         exponent = (PACE * (self.exponent + self.own_exponent)).index_select(0, queries.relation).clamp(0.05, 3.0)
-        return parts, log_factor, exponent, Kept(steps, counts)
+        return parts, log_factor, exponent, Kept(partners.read, tables, followed, counts, share)
 
     def _others(self, partners: Partners, reached: Float[Tensor, "Q E"]) -> tuple[Int[Tensor, "n"], Int[Tensor, "n"]]:
         """(question, entity) of the heaviest that walks reach and no fact does."""
@@ -176,6 +182,11 @@ def _total(parts: Sequence[tuple[str, Float[Tensor, "Q E"]]]) -> Float[Tensor, "
     for _, weight in parts[1:]:
         total = total + weight
     return total
+
+
+def _joined(empty: Tensor, chunks: Sequence[Tensor]) -> Tensor:
+    """One behind the other; what is whole is not copied."""
+    return chunks[0] if len(chunks) == 1 else torch.cat([empty, *chunks])
 
 
 def _chunks(size: int) -> Iterator[slice]:

@@ -1,6 +1,7 @@
 """Whom the questions' subjects met before, and how: read off the history, before any parameter comes in."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,6 +13,21 @@ from xerte.types import Bool, Float, Int
 
 NEVER = 1e4
 """The age of what never happened."""
+
+
+class Read(NamedTuple):
+    """The facts that were read, one by one; of every subject and time once, earliest first.
+
+    Attributes:
+        position: in the history; int64 [n].
+        relation, object: of each; int64 [n].
+        basis: e^(−Δ/τ_k), see `age_basis`; float [n, K].
+    """
+
+    position: Int[Tensor, "n"]
+    relation: Int[Tensor, "n"]
+    object: Int[Tensor, "n"]
+    basis: Float[Tensor, "n K"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +46,7 @@ class Partners:
         link_basis: Σ e^(−Δ/τ_k) over its facts, one column per time scale; float [L, K].
         link_age, link_count: as of a pair; float [L].
         link_latest: whether it holds the latest fact of its pair; bool [L].
+        read: what all of this was summed up from.
     """
 
     pair_question: Int[Tensor, "P"]
@@ -43,6 +60,7 @@ class Partners:
     link_age: Float[Tensor, "L"]
     link_count: Float[Tensor, "L"]
     link_latest: Bool[Tensor, "L"]
+    read: Read
 
     @property
     def link_question(self) -> Int[Tensor, "L"]:
@@ -100,7 +118,8 @@ def find_partners(
     number = torch.arange(len(row), device=row.device)
 
     key, link = torch.unique((row * num_entities + object) * num_directions + relation, return_inverse=True)
-    basis = segment_sum(age_basis(ticks, scale, ticks_per_unit), link, len(key))
+    read = Read(position, relation, object, age_basis(ticks, scale, ticks_per_unit))
+    basis = segment_sum(read.basis, link, len(key))
     count = torch.bincount(link, minlength=len(key)).to(scale.dtype)
     latest = number.new_zeros(len(key)).scatter_reduce(0, link, number, "amax", include_self=False)
 
@@ -132,4 +151,5 @@ def find_partners(
         link_age=age.index_select(0, latest).index_select(0, of_link),
         link_count=count.index_select(0, of_link),
         link_latest=(latest == pair_latest.index_select(0, pair)).index_select(0, of_link),
+        read=read,
     )

@@ -1,6 +1,7 @@
 """What a relation is usually about: counts of its objects, whoever the subject was."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -23,11 +24,18 @@ class Counts:
         by_row: float [G, E, J].
         relation: of every row; int64 [G].
         row_of: the row of every question; int64 [Q].
+        since: the time from which on facts of the row were counted; int64 [G].
     """
 
     by_row: Float[Tensor, "G E J"]
     relation: Int[Tensor, "G"]
     row_of: Int[Tensor, "Q"]
+    since: Int[Tensor, "G"]
+
+    @cached_property
+    def total(self) -> Float[Tensor, "G J"]:
+        """Σ_o n_j(r, o, t), counted once for the forecast and its explanation; [G, J]."""
+        return self.by_row.sum(1)
 
 
 def count(
@@ -37,12 +45,13 @@ def count(
     facts = FactsByRelation.near(history, queries.known_before)
     columns = torch.stack([queries.relation, queries.known_before, queries.time], dim=1)
     asked, row_of = torch.unique(columns, dim=0, return_inverse=True)
-    row, object, time = facts.between(*facts.latest(asked[:, 0], asked[:, 1], last))
+    low, high = facts.latest(asked[:, 0], asked[:, 1], last)
+    row, object, time = facts.between(low, high)
     ticks = asked[:, 2].index_select(0, row) - time
     cell = row * history.num_entities + object
     table = scale.new_zeros(len(asked) * history.num_entities, len(scale))
     table.index_add_(0, cell, age_basis(ticks, scale, ticks_per_unit))
-    return Counts(table.view(len(asked), history.num_entities, len(scale)), asked[:, 0], row_of)
+    return Counts(table.view(len(asked), history.num_entities, len(scale)), asked[:, 0], row_of, facts.time_of(low))
 
 
 class Prior(nn.Module):
@@ -64,15 +73,15 @@ class Prior(nn.Module):
         self.common_least = nn.Parameter(torch.full((1,), -9.0 / PACE))
         self.own_least = nn.Parameter(torch.zeros(num_directions))
 
-    def forward(self, counts: Counts) -> Float[Tensor, "Q E"]:
-        """The prior of every candidate, ε included; [Q, E]."""
-        share = self.weights().index_select(0, counts.relation) / (1 + counts.by_row.sum(1))
-        by_row = (counts.by_row @ share[:, :, None])[:, :, 0] + self.least().index_select(0, counts.relation)[:, None]
-        return by_row.index_select(0, counts.row_of)
+    def forward(self, counts: Counts, share: Float[Tensor, "G J"]) -> Float[Tensor, "Q E"]:
+        """The prior of every candidate, ε included, by `share`; [Q, E]."""
+        least = self.least().index_select(0, counts.relation)[:, None]
+        return ((counts.by_row @ share[:, :, None])[:, :, 0] + least).index_select(0, counts.row_of)
 
-    def weights(self) -> Float[Tensor, "D J"]:
-        """e^(p_j[r]); [directions, J]."""
-        return (PACE * (self.common + self.own)).exp() * self.counted
+    def share(self, counts: Counts) -> Float[Tensor, "G J"]:
+        """What a fact of age 0 brings its object: e^(p_j[r]) / (1 + Σ_o n_j(r, o, t)); [G, J]."""
+        own = self.own.index_select(0, counts.relation)
+        return (PACE * (self.common + own)).exp() * self.counted / (1 + counts.total)
 
     def least(self) -> Float[Tensor, "D"]:
         """ε_r; [directions]."""

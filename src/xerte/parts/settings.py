@@ -44,6 +44,8 @@ class PartsSettings(BaseModel):
         default=0, ge=0, description="so many candidates that walks reach and s never met are read by the factor too"
     )
 
+    rivals: bool = Field(default=False, description="the factor reads candidates beside one another, too")
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if len(self.nodes) < self.steps - 1:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from xerte import kernels
 from xerte.data.directions import opposite
 from xerte.forecaster import Queries
 from xerte.graph.index import TemporalIndex
@@ -60,6 +62,67 @@ class Step:
     edge_age: Float[Tensor, "M"]
 
 
+class Walks(NamedTuple):
+    """The walks of a batch, to be followed back.
+
+    Attributes:
+        first: what facts of the subject weigh.
+        leak: what is lost at the subject.
+        gate: what walks of 2, 3 … facts count for; float [Q, steps − 1].
+        steps: from the second on.
+    """
+
+    first: Tables
+    leak: Float[Tensor, ""]
+    gate: Float[Tensor, "Q l"]
+    steps: list[Step]
+
+
+class Looked(NamedTuple):
+    """The facts that are looked at, none of which leads back to the subject; int64 [M].
+
+    Attributes:
+        node: which of the nodes each is of.
+        position, relation, object, time: in the history, and what is said there.
+    """
+
+    node: Int[Tensor, "M"]
+    position: Int[Tensor, "M"]
+    relation: Int[Tensor, "M"]
+    object: Int[Tensor, "M"]
+    time: Int[Tensor, "M"]
+
+    @staticmethod
+    def at(
+        history: TemporalIndex, queries: Queries, question: Int[Tensor, "N"], entity: Int[Tensor, "N"], reach: Reach
+    ) -> "Looked":
+        """The latest of every node; of those older than these, the latest of the question's relation."""
+        known, asked, subject = (
+            column.index_select(0, question) for column in (queries.known_before, queries.relation, queries.subject)
+        )
+        if history.plain and history.device.type == "cpu":
+            loops = kernels.compiled("graph.latest_compiled", 0 if torch.is_grad_enabled() else len(entity))
+            if loops is not None:
+                nodes, relations = (entity, known, subject), (asked, opposite(asked))
+                return Looked(*loops.latest(history, nodes, relations, reach.last, reach.same))
+        begin, stop = history.prior(entity, known)
+        start = torch.maximum(begin, stop - reach.last)
+        node, position = expand(start, stop)
+        has_older = torch.nonzero(start > begin)[:, 0] if reach.same else node[:0]
+        if len(has_older):
+            both, of = has_older.repeat(2), asked.index_select(0, has_older)
+            relation = torch.cat([of, opposite(of)])
+            low, high = history.prior_of_relation(entity[both], relation, known[both])
+            row, rank = expand(torch.maximum(low, high - reach.same), high)
+            more, at = both.index_select(0, row), history.by_relation(rank)
+            older = at < start.index_select(0, more)
+            node, position = torch.cat([node, more[older]]), torch.cat([position, at[older]])
+        relation, object, time = history.read(position)
+        onward = torch.nonzero(object != subject.index_select(0, node))[:, 0]
+        columns = node, position, relation, object, time.long()
+        return Looked(*(column.index_select(0, onward) for column in columns))
+
+
 class Walk(nn.Module):
     """walk(o) = Σ_l e^(g_l[r]) m_l(o), where m_l(o) is the chance that l facts lead from the subject to o.
 
@@ -96,11 +159,12 @@ class Walk(nn.Module):
         partners: Partners,
         scale: Float[Tensor, "K"],
         ticks_per_unit: int,
-    ) -> tuple[list[Float[Tensor, "Q E"]], list[Step]]:
-        """What walks of 2, 3 … facts add to every candidate [Q, E] each, and the steps from the second on."""
-        mass = self.first(queries, partners, history.num_entities)
-        gate = self.gates().index_select(0, queries.relation)
+    ) -> tuple[list[Float[Tensor, "Q E"]], Walks]:
+        """What walks of 2, 3 … facts add to every candidate [Q, E] each, and by which facts."""
+        gate = self.gates(queries.relation)
         leak = (PACE * self.leak).exp()
+        first = self._weighings()[0].tables()
+        mass = _first(queries, partners, first, leak[0], history.num_entities)
         parts, steps = [], []
         later = self.later().index_select(0, queries.relation) if self.reach.order else None
         arrived = (
@@ -108,34 +172,20 @@ class Walk(nn.Module):
         )
         for i, weighing in enumerate(self._weighings()[1:]):
             nodes = heaviest(mass.detach(), self.reach.nodes[i])
-            edges = self._edges(history, queries, *nodes)
+            looked = Looked.at(history, queries, *nodes, self.reach)
             order = None if later is None or arrived is None else (later[:, i], arrived)
-            step = _follow(history, queries, nodes, edges, mass, weighing, leak[i + 1], scale, ticks_per_unit, order)
+            step = _follow(history, queries, nodes, looked, mass, weighing, leak[i + 1], scale, ticks_per_unit, order)
             question = step.node_question.index_select(0, step.edge_node)
             mass = pooled(step.edge_mass, question, step.edge_object, len(queries), history.num_entities)
             parts.append(mass * gate[:, i, None])
             steps.append(step)
             if later is not None:
                 arrived = _latest(question, step.edge_object, step.edge_age, mass)
-        return parts, steps
+        return parts, Walks(first, leak[0], gate, steps)
 
-    def first(self, queries: Queries, partners: Partners, num_entities: int) -> Float[Tensor, "Q E"]:
-        """m_1: where the first fact leads; [Q, E]."""
-        question = partners.link_question
-        asked = queries.relation.index_select(0, question)
-        weight = self.first_tables().weigh(asked, partners.link_relation, partners.link_basis)
-        total = segment_sum(weight, question, len(queries)) + (PACE * self.leak[0]).exp()
-        entity = partners.pair_object.index_select(0, partners.link_pair)
-        chance = weight / total.index_select(0, question)
-        return pooled(chance, question, entity, len(queries), num_entities)
-
-    def first_tables(self) -> Tables:
-        """What facts of the subject weigh for the first step."""
-        return self._weighings()[0].tables()
-
-    def gates(self) -> Float[Tensor, "D l"]:
-        """e^(g_l[r]), [directions, steps − 1]."""
-        return (PACE * (self.common + self.own)).exp()
+    def gates(self, relation: Int[Tensor, "Q"]) -> Float[Tensor, "Q l"]:
+        """e^(g_l[r]) of the questions' directions; [Q, steps − 1]."""
+        return (PACE * (self.common + self.own.index_select(0, relation))).exp()
 
     def later(self) -> Float[Tensor, "D l"]:
         """e^(h_l[r]), [directions, steps − 1]."""
@@ -151,29 +201,25 @@ class Walk(nn.Module):
     def _weighings(self) -> Sequence[Weighing]:
         return [weighing for weighing in self.weighings if isinstance(weighing, Weighing)]
 
-    def _edges(
-        self, history: TemporalIndex, queries: Queries, question: Int[Tensor, "N"], entity: Int[Tensor, "N"]
-    ) -> tuple[Int[Tensor, "M"], Int[Tensor, "M"]]:
-        """(node, position) of the facts that are looked at: the latest, and the latest of the question's relation."""
-        known, asked = queries.known_before.index_select(0, question), queries.relation.index_select(0, question)
-        start, stop = history.prior(entity, known)
-        start = torch.maximum(start, stop - self.reach.last)
-        found = [expand(start, stop)]
-        if self.reach.same:
-            for relation in (asked, opposite(asked)):
-                low, high = history.prior_of_relation(entity, relation, known)
-                node, rank = expand(torch.maximum(low, high - self.reach.same), high)
-                position = history.by_relation(rank)
-                older = position < start.index_select(0, node)  # not among the latest already
-                found.append((node[older], position[older]))
-        return torch.cat([node for node, _ in found]), torch.cat([position for _, position in found])
-
 
 def heaviest(mass: Float[Tensor, "Q E"], size: int) -> tuple[Int[Tensor, "N"], Int[Tensor, "N"]]:
     """(question, entity) of the nodes with the largest mass of each question."""
     top, entity = torch.topk(mass, min(size, mass.shape[1]), dim=1)
     question = torch.arange(len(mass), device=mass.device)[:, None].expand_as(entity)
     return question[top > 0], entity[top > 0]
+
+
+def _first(
+    queries: Queries, partners: Partners, tables: Tables, leak: Float[Tensor, ""], num_entities: int
+) -> Float[Tensor, "Q E"]:
+    """m_1: where the first fact leads; [Q, E]."""
+    question = partners.link_question
+    asked = queries.relation.index_select(0, question)
+    weight = tables.weigh(asked, partners.link_relation, partners.link_basis)
+    total = segment_sum(weight, question, len(queries)) + leak
+    entity = partners.pair_object.index_select(0, partners.link_pair)
+    chance = weight / total.index_select(0, question)
+    return pooled(chance, question, entity, len(queries), num_entities)
 
 
 def _latest(
@@ -188,7 +234,7 @@ def _follow(
     history: TemporalIndex,
     queries: Queries,
     nodes: tuple[Int[Tensor, "N"], Int[Tensor, "N"]],
-    edges: tuple[Int[Tensor, "M"], Int[Tensor, "M"]],
+    looked: Looked,
     mass: Float[Tensor, "Q E"],
     weighing: Weighing,
     leak: Float[Tensor, ""],
@@ -202,13 +248,8 @@ def _follow(
         order: what facts are multiplied by that are no older than the latest that led to their node, and its age.
     """
     question, entity = nodes
-    node, position = edges
-    relation, object, time = history.read(position)
+    node, position, relation, object, time = looked
     of = question.index_select(0, node)
-    onward = torch.nonzero(object != queries.subject.index_select(0, of))[:, 0]
-    node, position, relation, object, time, of = (
-        column.index_select(0, onward) for column in (node, position, relation, object, time, of)
-    )
     ticks = queries.time.index_select(0, of) - time
     age = ticks.to(scale.dtype) / ticks_per_unit
     asked = queries.relation.index_select(0, of)

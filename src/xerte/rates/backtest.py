@@ -15,9 +15,13 @@ from xerte.evaluation.proper import (
     skill,
     skill_interval,
 )
-from xerte.rates.folds import POPULATIONS, STRATA, Answered, Fold
+from xerte.rates.folds import STRATA, Answered, Fold
 
 Real = npt.NDArray[np.float64]
+
+
+FEWEST = 5
+"""Of fewer that came true, skill is chance."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Judged:
         over_recency, over_recency_low, over_recency_high: over the regression on recency and frequency.
         ece, ece_of_chance: calibration error, and what 95 of 100 perfect forecasters stay below.
         levels: by probability.
-        folds: Brier skill over climatology by time, ticks -> skill.
+        folds: Brier skill over climatology by time, ticks -> skill; of times with too few that came true, none.
         strata: by what was known, see `STRATA`.
         relations: of the relations most asked about, id -> part.
     """
@@ -100,7 +104,7 @@ class Judged:
             calibration_error(told, truth),
             chance_error(told),
             reliability(told, truth),
-            {time: Part.of(part).skill for time, part in parts.items()},
+            {time: Part.of(part).skill for time, part in parts.items() if part.happened.sum() >= FEWEST},
             {name: Part.of(part) for name, part in strata.items() if len(part.told)},
             {relation: Part.of(part) for relation, part in by_relation.items() if len(part.told)},
         )
@@ -108,4 +112,5 @@ class Judged:
 
 def judged(folds: dict[int, Fold]) -> dict[str, Judged]:
     """By kind of questions; folds by their time."""
-    return {name: Judged.of({time: fold[name] for time, fold in folds.items()}) for name in POPULATIONS}
+    kinds = next(iter(folds.values()), {})
+    return {name: Judged.of({time: fold[name] for time, fold in folds.items()}) for name in kinds}

@@ -76,7 +76,7 @@ class Ranking:
             part = different[start : start + _BATCH]
             at = torch.full((len(part),), time)
             queries = Queries.at(part[:, 0].contiguous(), part[:, 1].contiguous(), at).to(self.history.device)
-            share = distribution(ask(self.forecaster, self.history, queries), self.temperature).cpu()
+            share = distribution(ask(self.forecaster, self.history, queries), self.temperature)
             rows = torch.nonzero((place >= start) & (place < start + _BATCH))[:, 0]
             found[rows.numpy()] = share[place[rows] - start, torch.from_numpy(object)[rows]].numpy()
         return found

@@ -27,7 +27,7 @@ TIMES, DRAWN, KEPT = 10, 24_000, 400
 _KINDS = (0.2, 0.4, 0.4)
 _DOUBT = 3.0
 """How strongly weights are held at those that leave the rates as they are."""
-_FORMAT = "xerte blended rates 2"
+_FORMAT = "xerte blended rates 3"
 
 
 def start() -> Real:

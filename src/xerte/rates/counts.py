@@ -29,6 +29,8 @@ CIRCUMSTANCES = (
     "whether the subject is more active than usual, log",
     "whether the object is",
 )
+GAPS = 32
+"""So many of an event's latest gaps are looked at."""
 FEW = 256
 """Of so few groups the facts are looked up one group after the other."""
 _MEAN_LIFE = HALF_LIVES[2] / np.log(2)
@@ -59,13 +61,22 @@ class Reasons:
     Attributes:
         counts: [n, kinds, half-lives].
         circumstances: [n, len(CIRCUMSTANCES)].
+        due: units until the event comes if one of its latest gaps repeats itself, a column for each; ∞ where that time
+            is over, and where there was no such gap; [n, GAPS].
     """
 
     counts: Real
     circumstances: Real
+    due: Real
 
     def __getitem__(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.integer]) -> "Reasons":
-        return Reasons(self.counts[rows], self.circumstances[rows])
+        return Reasons(self.counts[rows], self.circumstances[rows], self.due[rows])
+
+    def rhythm(self, horizon: Real) -> Real:
+        """log(1 + gaps that end within the horizon), log(1 + gaps that are not over yet); [n] -> [n, 2]."""
+        ends = (self.due < horizon[:, None]).sum(1), np.isfinite(self.due).sum(1)
+        logs: Real = np.log1p(np.stack(ends, 1))
+        return logs
 
 
 class Groups:
@@ -93,6 +104,18 @@ class Groups:
         order, start = self._facts
         own = order[start[group] : start[group + 1]]
         return own[: np.searchsorted(own, size)]
+
+    def latest(self, group: Int, size: int, number: int) -> Int:
+        """The latest facts of each group among the first so many of all, latest first; -1: none; [n] -> [n, number]."""
+        order, start = self._facts
+        if len(group) > FEW:
+            known = np.bincount(self.of_fact[:size], minlength=len(self.key) + 1)[group]
+        else:
+            known = np.array([len(self.facts(one, size)) for one in group.tolist()], np.int64)
+        at = known[:, None] - 1 - np.arange(number)
+        if not len(order):
+            return np.full(at.shape, -1)
+        return np.where(at >= 0, order[(start[group][:, None] + at).clip(0, len(order) - 1)], -1)
 
 
 class Counts:
@@ -147,6 +170,22 @@ class Counts:
         first = np.full(len(self.by_event.key) + 1, np.iinfo(np.int64).max)
         np.minimum.at(first, self.by_event.of_fact[later], self.time[later])
         return first[self.by_event.find(self._event(asked))]
+
+    def number(self, asked: Triples, begin: Int, end: Int) -> Int:
+        """How often each event happened from `begin` until before `end`; ticks [n] each."""
+        if not len(self.time):
+            return np.zeros(len(asked), np.int64)
+        first = int(self.time[0])
+        width = int(self.time[-1]) - first + 2
+        group = self.find_event(asked)
+        last, since = ((time - first).clip(0, width - 1) + group * width for time in (end, begin))
+        return np.searchsorted(self._moments_of_events, last) - np.searchsorted(self._moments_of_events, since)
+
+    @cached_property
+    def _moments_of_events(self) -> Int:
+        """Event and time of every fact as one number, ascending."""
+        first = int(self.time[0])
+        return np.sort(self.by_event.of_fact * (int(self.time[-1]) - first + 2) + self.time - first)
 
 
 class Known:
@@ -275,9 +314,18 @@ class Known:
         )
         return np.stack(columns, 1).astype(float)
 
+    def due(self, asked: Triples) -> Real:
+        """When each of an event's latest gaps, begun anew at its last fact, would end; see `Reasons`; [n, GAPS]."""
+        different, place = np.unique(self.counts.find_event(asked), return_inverse=True)
+        latest = self.counts.by_event.latest(different, self.size, GAPS + 1)
+        time = np.where(latest >= 0, self.counts.time[latest], np.iinfo(np.int64).min // 2)
+        left = (time[:, :1] + time[:, :-1] - time[:, 1:] - self.as_of) / self.counts.unit
+        there = (latest[:, 1:] >= 0) & (left >= 0)
+        return np.where(there, left, np.inf)[place]
+
     def reasons(self, asked: Triples) -> Reasons:
         """All that a rate is made of."""
-        return Reasons(self.of(asked), self.circumstances(asked))
+        return Reasons(self.of(asked), self.circumstances(asked), self.due(asked))
 
     def pair_factor(self, asked: Triples) -> Real:
         """What a fact of the pair with another relation counts for, by half-life; `asked` is one event."""

@@ -8,19 +8,20 @@ import numpy.typing as npt
 from xerte.data.dataset import Dataset
 from xerte.evaluation.proper import reliability_at
 from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Counts, Known, Reasons, Triples
-from xerte.rates.model import LEAST, RateModel, fading, seen_before
+from xerte.rates.model import LEAST, RateModel, fading, seen_before, usual
 from xerte.types import Split
 
 Int = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
 
-_NEVER = np.iinfo(np.int64).max
 DAYS, QUESTIONS = 40, 1000
 """How many times to look back from, and how many questions to ask at each."""
 EDGES = (0, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 """Between these probabilities it is said how reliable they are."""
 _RIDGE = 4.0
 """How many events' worth of doubt there is about a relation's being unlike the others."""
+_WEIGHT, _TIE = -3.0, 0.5
+"""The logarithm that every count's weight is held near, and how firmly, in the same measure."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +31,21 @@ class Sample:
     Attributes:
         asked: the events.
         reasons: as known then.
+        time: when they were asked; ticks.
         gap: units until the event happened; ∞ where it did not until the data or the window ended.
         seen: units until then.
     """
 
     asked: Triples
     reasons: Reasons
+    time: Int
     gap: Real
     seen: Real
 
     def at(self, horizon: float) -> tuple["Sample", npt.NDArray[np.bool_]]:
         """Those that could be followed so long, and whether the event happened within it."""
         rows = self.seen >= horizon
-        part = Sample(self.asked[rows], self.reasons[rows], self.gap[rows], self.seen[rows])
+        part = Sample(self.asked[rows], self.reasons[rows], self.time[rows], self.gap[rows], self.seen[rows])
         return part, part.gap < horizon
 
 
@@ -90,15 +93,18 @@ def draw(
         )
         following = counts.next_time(asked, time)
         gap = np.where(following < end, (following - time) / counts.unit, np.inf)
-        found.append(Sample(asked, then.reasons(asked), gap, np.full(len(asked), (end - time) / counts.unit)))
+        moment, lived = np.full(len(asked), time), np.full(len(asked), (end - time) / counts.unit)
+        found.append(Sample(asked, then.reasons(asked), moment, gap, lived))
     return joined(found)
 
 
 def joined(parts: list[Sample]) -> Sample:
     """All samples as one."""
     asked = (np.concatenate([getattr(one.asked, name) for one in parts]) for name in ("subject", "relation", "object"))
-    known = (np.concatenate([getattr(one.reasons, name) for one in parts]) for name in ("counts", "circumstances"))
-    followed = (np.concatenate([getattr(one, name) for one in parts]) for name in ("gap", "seen"))
+    known = (
+        np.concatenate([getattr(one.reasons, name) for one in parts]) for name in ("counts", "circumstances", "due")
+    )
+    followed = (np.concatenate([getattr(one, name) for one in parts]) for name in ("time", "gap", "seen"))
     return Sample(Triples(*asked), Reasons(*known), *followed)
 
 
@@ -135,7 +141,8 @@ def recalibrated(
     end = int(valid.max()) + 1
     times = times[np.linspace(0, len(times) - 1, min(DAYS, len(times))).astype(int)]
     plain = replace(model, calibration=np.array([[0.0, 1.0], [0.0, 1.0]]))
-    return _calibrated(plain, draw(counts, times, end, questions, seed + 1), horizons(counts, valid))
+    sample, every = draw(counts, times, end, questions, seed + 1), horizons(counts, valid)
+    return replace(_calibrated(plain, sample, every), more=_more(counts, sample, every))
 
 
 def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:
@@ -154,36 +161,47 @@ def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:
     truth, late_ones = torch.from_numpy(happened[use]), torch.from_numpy(np.flatnonzero(before > 0))
     n_late, fade_late = n[late_ones], torch.from_numpy(fading(before[before > 0]))[:, None, :]
     length_late = torch.from_numpy(LEAST * before[before > 0])
-    weight = torch.full(sample.reasons.counts.shape[1:], -3.0, dtype=torch.float64, requires_grad=True)
+    all, some = sample.reasons[use], sample.reasons[use][before > 0]
+    beat, beat_late = torch.from_numpy(all.rhythm(after)), torch.from_numpy(some.rhythm(before[before > 0]))
+    weight = torch.full(sample.reasons.counts.shape[1:], _WEIGHT, dtype=torch.float64, requires_grad=True)
     exponent = torch.zeros((), dtype=torch.float64, requires_grad=True)
     of_relation = torch.zeros(counts.num_relations, dtype=torch.float64, requires_grad=True)
     circumstance = torch.zeros(len(CIRCUMSTANCES), dtype=torch.float64, requires_grad=True)
     common, spread = (torch.zeros((), dtype=torch.float64, requires_grad=True) for _ in range(2))
+    returning = torch.tensor([-2.0, 0.0], dtype=torch.float64, requires_grad=True)  # log δ, ε
     optimiser = torch.optim.LBFGS(
-        [weight, exponent, of_relation, circumstance, common, spread],
-        max_iter=120,
-        tolerance_change=1e-8,
+        [weight, exponent, of_relation, circumstance, returning, common, spread],
+        max_iter=1000,
+        tolerance_change=1e-11,
         history_size=20,
         line_search_fn="strong_wolfe",
     )
 
     def expected(
-        n: torch.Tensor, fade: torch.Tensor, length: torch.Tensor, of: torch.Tensor, z: torch.Tensor
+        n: torch.Tensor,
+        fade: torch.Tensor,
+        length: torch.Tensor,
+        of: torch.Tensor,
+        z: torch.Tensor,
+        beat: torch.Tensor,
     ) -> torch.Tensor:
         total = (n * (torch.exp(weight) * fade)).sum((1, 2)) + length
         factor = common + of_relation.index_select(0, of) + z @ circumstance
+        factor = factor + torch.exp(returning[0]) * beat[:, 0] + returning[1] * beat[:, 1]
         log_rate = factor + torch.exp(exponent) * torch.log(total.clamp(min=1e-300))
         return torch.exp(-spread) * torch.log1p(torch.exp(spread + log_rate.clamp(max=30)))
 
     def loss() -> torch.Tensor:
         optimiser.zero_grad()
-        late = expected(n, fade, length, relation, z)
+        late = expected(n, fade, length, relation, z, beat)
         early = torch.zeros_like(late).index_copy(
-            0, late_ones, expected(n_late, fade_late, length_late, relation[late_ones], z[late_ones])
+            0, late_ones, expected(n_late, fade_late, length_late, relation[late_ones], z[late_ones], beat_late)
         )
         # log(e^-early - e^-late) where it happened in between, -late where it did not.
         between = -early + torch.log(-torch.expm1(-(late - early).clamp(min=1e-12)))
         value: torch.Tensor = -torch.where(truth, between, -late).sum() + _RIDGE * of_relation.square().sum() / 2
+        # Counts often rise together: without this many weights fit alike, and which are found depends on rounding.
+        value = value + _TIE * (weight - _WEIGHT).square().sum() / 2
         value = value / len(truth)
         value.backward()  # type: ignore[no-untyped-call]
         return value
@@ -191,9 +209,9 @@ def _learned(counts: Counts, sample: Sample, every: list[float]) -> RateModel:
     optimiser.step(loss)  # type: ignore[no-untyped-call]
     power, variance = (float(one.detach().exp()) for one in (exponent, spread))
     factors = (common + of_relation).detach().numpy()
-    return RateModel(
-        weight.detach().exp().numpy(), power, variance, factors, circumstance.detach().numpy(), longest=every[-1]
-    )
+    rhythm = np.array([float(returning[0].detach().exp()), float(returning[1].detach())])
+    weights, circumstances = weight.detach().exp().numpy(), circumstance.detach().numpy()
+    return RateModel(weights, power, variance, factors, circumstances, rhythm, longest=every[-1])
 
 
 def _calibrated(model: RateModel, sample: Sample, every: list[float]) -> RateModel:
@@ -209,6 +227,33 @@ def _calibrated(model: RateModel, sample: Sample, every: list[float]) -> RateMod
     offset, slope = pairs[again.astype(int)].T
     probability = calibrated.happening(np.exp(offset + slope * log_rate))
     return replace(calibrated, levels=reliability_at(probability, truth, EDGES))
+
+
+def _more(counts: Counts, sample: Sample, every: list[float]) -> Real:
+    """The likeliest (a', b') of events that came, if how many more of them did is Poisson's; none where none came."""
+    import torch
+
+    found = []
+    for horizon in every:
+        part, happened = sample.at(horizon)
+        asked, time = part.asked[happened], part.time[happened]
+        number = counts.number(asked, time, time + round(horizon * counts.unit))
+        found.append((usual(part.reasons[happened], np.full(len(time), horizon)), number - 1.0))
+    x, y = (torch.from_numpy(np.concatenate(column)) for column in zip(*found, strict=True))
+    pair = torch.tensor([-1.0, -1.0], dtype=torch.float64, requires_grad=True)  # a', log b'
+    optimiser = torch.optim.LBFGS([pair], max_iter=100, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimiser.zero_grad()
+        log_mean = (pair[0] + torch.exp(pair[1]) * x).clamp(max=30)
+        value: torch.Tensor = (torch.exp(log_mean) - y * log_mean).sum()
+        value = (value + (pair + 1).square().sum()) / max(1, len(y))  # a little doubt, as above
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimiser.step(loss)  # type: ignore[no-untyped-call]
+    offset, slope = pair.detach().tolist()
+    return np.array([offset, np.exp(slope)])
 
 
 def _slope(log_rate: Real, truth: npt.NDArray[np.bool_], spread: float) -> Real:

@@ -1,5 +1,6 @@
 """One fold of a backtest: questions asked at a time with only what was known then, and what came of them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,8 @@ POPULATIONS = {"pairs that met": (0.0, 1.0, 0.0), "everything": (0.0, 0.0, 1.0),
 """What is asked, see `draw`: pairs that met before, with any relation; anything; events that happened before."""
 STRATA = ("seen before", "pair met", "strangers")
 """What was known of an event: it happened before; its pair met; neither."""
-_TRAINING_FOLDS = 25
+_TRAINING_FOLDS, _LEARNED_FROM = 25, 20_000
+"""References are fitted at so many times, to so many questions at each, where as many are asked."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +84,23 @@ Fold = dict[str, Answered]
 """By kind of questions."""
 
 
-def fit_references(dataset: Dataset, counts: Counts, horizon: int, questions: int, seed: int) -> dict[str, References]:
-    """Of every kind of questions, from those asked in the later half of train and followed within it."""
+def fit_references(
+    dataset: Dataset,
+    counts: Counts,
+    horizon: int,
+    questions: int,
+    seed: int,
+    kinds: Collection[str] = tuple(POPULATIONS),
+) -> dict[str, References]:
+    """Of these kinds of questions, from those asked in the later half of train and followed within it."""
     train = np.unique(dataset.split(Split.TRAIN).time.astype(np.int64))
     train = train[len(train) // 2 :]
     train = train[train + horizon <= train[-1] + 1] if len(train) else train
     train = train[np.linspace(0, len(train) - 1, min(_TRAINING_FOLDS, len(train))).astype(int)]
     units, found = horizon / counts.unit, {}
-    for name, shares in POPULATIONS.items():
-        samples = [
-            draw(counts, np.array([time]), time + horizon, questions, seed + 1, shares) for time in train.tolist()
-        ]
+    for name in kinds:
+        how = min(questions, _LEARNED_FROM), seed + 1, POPULATIONS[name]
+        samples = [draw(counts, np.array([time]), time + horizon, *how) for time in train.tolist()]
         features = [
             RecencyFrequency.features(counts, time, one.asked)
             for time, one in zip(train.tolist(), samples, strict=True)
@@ -121,15 +129,15 @@ def ask_fold(
         counts: all facts: what came of the questions.
         known: what was known; its counts may hold fewer facts.
         predictor: answers.
-        references: by kind of questions.
+        references: of the kinds of questions that are asked.
         horizon: ticks.
         questions: of each kind.
         seed: of what is drawn.
     """
     time, units, fold = known.as_of, horizon / counts.unit, {}
-    for name, shares in POPULATIONS.items():
-        sample = draw(counts, np.array([time]), time + horizon, questions, seed, shares, known)
-        asked, reference = sample.asked, references[name]
+    for name, reference in references.items():
+        sample = draw(counts, np.array([time]), time + horizon, questions, seed, POPULATIONS[name], known)
+        asked = sample.asked
         fold[name] = Answered(
             asked.relation,
             _strata(sample),
@@ -172,3 +180,27 @@ def time_errors(
         mean = (usual - age).clip(min=0.5, max=longest)
         found.append(np.stack([np.abs(median - gap), np.abs(mean - gap)], 1))
     return np.concatenate(found) if found else np.zeros((0, 2))
+
+
+def numbers(counts: Counts, predictor: Predictor, times: list[int], horizon: int, questions: int, seed: int) -> Real:
+    """How often events that happened before came, what was expected, and what by their rate over all the past; [n, 3].
+
+    Args:
+        counts: all facts.
+        predictor: answers.
+        times: when to ask; those that cannot be followed to the horizon are left out.
+        horizon: ticks.
+        questions: at each time.
+        seed: of what is drawn.
+    """
+    found, units = [np.zeros((0, 3))], horizon / counts.unit
+    for time in times:
+        if time + horizon > int(counts.time[-1]) + 1:
+            continue
+        known, when = counts.before(time), np.array([time])
+        sample = draw(counts, when, time + horizon, questions, seed, POPULATIONS["events seen"])
+        came = counts.number(sample.asked, when, when + horizon)
+        expected = predictor.expected(known, sample.asked, units)
+        told = predictor.base.number(expected, sample.reasons, np.full(len(came), units))
+        found.append(np.stack([came, told, sample.reasons.counts[:, 0, -1] * units], 1))
+    return np.concatenate(found)

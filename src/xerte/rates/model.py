@@ -1,11 +1,12 @@
 """From counts to probabilities: a rate that past events raise, and what follows for an interval of time.
 
-Λ(h) = c_p exp(γ · z) (Σ_j w_j n_j G_j(h))^β
+Λ(h) = c_p exp(γ · z) (1 + d(h))^δ (1 + d(∞))^ε (Σ_j w_j n_j G_j(h))^β
 
-is how many events (s, p, o) are to be expected within h units. n_j are the decayed counts of `counts`, one per kind
+is the rate of the event (s, p, o) over h units. n_j are the decayed counts of `counts`, one per kind
 and half-life τ_j; a count fades over the interval as it did before, G_j(h) = ∫₀^h 2^(-u / τ_j) du; w_j ≥ 0 says what a
 count is worth, β > 0 how the sum of all evidence is bent, c_p how much more often the relation happens than others, and
-γ what circumstances z (`CIRCUMSTANCES`) do to all evidence alike. So
+γ what circumstances z (`CIRCUMSTANCES`) do to all evidence alike. d is the event's rhythm: if its past gaps between
+facts repeat themselves, d(h) of them end within h units, of d(∞) that are not over yet; δ ≥ 0. So
 
 P(at least once within h) = 1 - (1 + σ Λ(h))^(-1/σ):
 
@@ -14,6 +15,9 @@ events come independently at a rate that is itself uncertain, its variance being
 
 The sum is additive in facts: a fact's share of it is its share of the probability's evidence. Last, calibration:
 log Λ becomes a + b log Λ, with other numbers for events that never happened before.
+
+How often is another question: what comes like a clock is sure to come, and comes once. Of an event that comes at least
+once, exp(a' + b' log(ν h + 0.01)) more are to be expected, ν being how often it happened per unit of time so far.
 """
 
 from dataclasses import dataclass, field
@@ -28,6 +32,10 @@ from xerte.rates.counts import CIRCUMSTANCES, HALF_LIVES, KINDS, Reasons
 Real = npt.NDArray[np.float64]
 LEAST = 1e-9
 """What Σ is at least: an event that nothing speaks for is not impossible."""
+_MOST = 30.0
+"""What log Λ is at most: where all gaps repeat themselves exactly, nothing else would bound it."""
+_RARELY = 0.01
+"""So many events more than by its past alone are expected of one that never happened."""
 
 
 def fading(horizon: Real) -> Real:
@@ -44,6 +52,14 @@ def seen_before(reasons: Reasons) -> npt.NDArray[np.bool_]:
     return seen
 
 
+def usual(reasons: Reasons, horizon: Real) -> Real:
+    """log(ν h + 0.01): ν is the mean of the event's own rates by what every half-life remembers of it; [n]."""
+    half = np.array(HALF_LIVES)
+    rates = reasons.counts[:, 0] / np.where(np.isfinite(half), half / np.log(2), 1.0)
+    result: Real = np.log(rates.mean(1) * horizon + _RARELY)
+    return result
+
+
 @dataclass(frozen=True)
 class RateModel:
     """The few numbers of the model; see the module.
@@ -54,7 +70,9 @@ class RateModel:
         spread: σ.
         relation: log c of every relation [R].
         circumstance: γ.
+        rhythm: (δ, ε).
         calibration: (a, b) of events that never happened before, and of those that did [2, 2].
+        more: (a', b') of how many more are to be expected once one comes; b' ≥ 0.
         longest: units; the longest interval it was tested on.
         levels: how reliable its probabilities were on valid.
     """
@@ -64,7 +82,9 @@ class RateModel:
     spread: float
     relation: Real
     circumstance: Real
+    rhythm: Real = field(default_factory=lambda: np.zeros(2))
     calibration: Real = field(default_factory=lambda: np.array([[0.0, 1.0], [0.0, 1.0]]))
+    more: Real = field(default_factory=lambda: np.array([-_MOST, 0.0]))
     longest: float = 0.0
     levels: tuple[Level, ...] = ()
 
@@ -74,9 +94,11 @@ class RateModel:
         offset, slope = self.calibration[seen_before(reasons).astype(int)].T
         known = np.where(relation < len(self.relation), relation, 0)
         factor = np.where(relation < len(self.relation), self.relation[known], 0.0)
-        factor = factor + reasons.circumstances @ self.circumstance
+        # Products of matrices would differ in the last digit by how many are asked about.
+        factor = factor + (reasons.circumstances * self.circumstance).sum(1)
+        factor = factor + (reasons.rhythm(horizon) * self.rhythm).sum(1)
         log_rate = factor + self.exponent * np.log(total.clip(min=1e-300))
-        rate: Real = np.where(horizon > 0, np.exp(offset + slope * log_rate), 0.0)
+        rate: Real = np.where(horizon > 0, np.exp((offset + slope * log_rate).clip(max=_MOST)), 0.0)
         return rate
 
     def probability(self, reasons: Reasons, relation: npt.NDArray[np.int64], horizon: Real) -> Real:
@@ -91,9 +113,10 @@ class RateModel:
         """-log P(not once) = log(1 + σ Λ) / σ."""
         return np.log1p(self.spread * expected) / self.spread
 
-    def number(self, cumulative: Real) -> Real:
-        """Λ, how many events are to be expected, from -log P(not once)."""
-        number: Real = np.expm1((self.spread * cumulative).clip(max=50)) / self.spread
+    def number(self, cumulative: Real, reasons: Reasons, horizon: Real) -> Real:
+        """How many events are to be expected, from -log P(not once); [n]."""
+        offset, slope = self.more
+        number: Real = -np.expm1(-cumulative) * (1 + np.exp((offset + slope * usual(reasons, horizon)).clip(max=_MOST)))
         return number
 
     def reliability(self, probability: float) -> float | None:
@@ -111,7 +134,9 @@ class RateModel:
             "relation": self.relation.tolist(),
             "circumstances": list(CIRCUMSTANCES),
             "circumstance": self.circumstance.tolist(),
+            "rhythm": self.rhythm.tolist(),
             "calibration": self.calibration.tolist(),
+            "more": self.more.tolist(),
             "longest": self.longest,
             "levels": [vars(level) for level in self.levels],
         }
@@ -128,13 +153,18 @@ class RateModel:
         shapes = weight.shape, circumstance.shape
         if shapes != ((len(KINDS), len(HALF_LIVES)), (len(CIRCUMSTANCES),)) or relation.ndim != 1 or (weight < 0).any():
             raise ValueError("weights")
-        calibration = np.array(value["calibration"], float)
-        levels = tuple(Level(**level) for level in value["levels"])
+        rhythm, calibration = np.array(value["rhythm"], float), np.array(value["calibration"], float)
+        levels, more = tuple(Level(**level) for level in value["levels"]), np.array(value["more"], float)
         exponent, spread, longest = (float(value[name]) for name in ("exponent", "spread", "longest"))
-        if calibration.shape != (2, 2) or spread <= 0:
+        if calibration.shape != (2, 2) or spread <= 0 or rhythm.shape != (2,) or rhythm[0] < 0:
             raise ValueError("calibration")
+        if more.shape != (2,) or more[1] < 0:
+            raise ValueError("more")
         if not all(
-            map(np.isfinite, (exponent, spread, longest, *weight.flat, *relation, *circumstance, *calibration.flat))
+            map(
+                np.isfinite,
+                (exponent, spread, longest, *weight.flat, *relation, *circumstance, *rhythm, *calibration.flat, *more),
+            )
         ):
             raise ValueError("numbers")
-        return RateModel(weight, exponent, spread, relation, circumstance, calibration, longest, levels)
+        return RateModel(weight, exponent, spread, relation, circumstance, rhythm, calibration, more, longest, levels)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from xerte.evaluation.logistic import chance, fit_logistic
 from xerte.rates.counts import Counts, Triples
 
 Int = npt.NDArray[np.int64]
@@ -55,19 +56,9 @@ class RecencyFrequency:
 
     @staticmethod
     def fit(features: Real, happened: Truth) -> "RecencyFrequency":
-        """By Newton's steps on the log-likelihood, with a little ridge."""
-        weight = np.zeros(features.shape[1])
-        for _ in range(50):
-            p = 1 / (1 + np.exp(-(features @ weight).clip(-30, 30)))
-            slope = features.T @ (happened - p) - 1e-3 * weight
-            curve = (features * (p * (1 - p))[:, None]).T @ features + 1e-3 * np.eye(len(weight))
-            step = np.linalg.solve(curve, slope)
-            weight = weight + step.clip(-2, 2)
-            if np.abs(step).max() < 1e-8:
-                break
-        return RecencyFrequency(weight)
+        """The likeliest weights."""
+        return RecencyFrequency(fit_logistic(features, happened))
 
     def probability(self, features: Real) -> Real:
         """[n, 4] -> [n]."""
-        chance: Real = 1 / (1 + np.exp(-(features @ self.weight).clip(-30, 30)))
-        return chance
+        return chance(features, self.weight)

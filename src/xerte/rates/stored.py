@@ -16,7 +16,7 @@ from xerte.rates.fitting import fit
 from xerte.rates.model import RateModel
 from xerte.storage import atomic_write, read_small
 
-_FORMAT = "xerte rates 4"
+_FORMAT = "xerte rates 6"
 _LARGEST = 1 << 28
 
 

@@ -30,7 +30,7 @@ def refuse_untrue(dataset: Dataset, one: Round) -> None:
     evidence = [fact for piece in one.evidence for fact in piece.facts]
     for fact in (one.fact, *evidence):
         if not holds(dataset, fact):
-            raise InputError(f"{_told(fact)} is not in {dataset.name}, and a survey shows only what the data holds")
+            raise InputError(f"{_told(fact)} is not in {dataset.name}, and a survey shows only facts of the data")
     for fact in evidence:
         if dataset.calendar.parse(fact.time) >= asked_at:
             raise InputError(f"{_told(fact)} is no evidence for an event of {one.question.time}: it is not older")

@@ -87,12 +87,12 @@ def read_respondents(paths: Sequence[Path], key: Key) -> list[Respondent]:
 def _answers(path: Path, key: Key) -> Answers:
     answers = _made(TypeAdapter(Answers), _json(path), path, "a file of answers")
     if answers.survey not in (None, key.id):
-        raise InputError(f"{path} answers another survey ({answers.survey}) than this key's ({key.id})")
+        raise InputError(f"{path} answers another survey ({answers.survey}) than the key's ({key.id})")
     given, asked = len(answers.rounds), len(key.rounds)
     if given > asked or (given < asked and answers.survey is None):
         raise InputError(
             f"{path} answers {counted(given, 'round')} and the key has {asked}",
-            hint="name answers to this survey; what a respondent left out is written as null",
+            hint="name answers to this survey; a task left out is written as null",
         )
     return answers
 

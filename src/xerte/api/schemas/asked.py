@@ -1,6 +1,6 @@
 """Requests: questions, and facts to hide, suppose or add."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -100,7 +100,7 @@ class AskRequest(Request):
         }
     )
     subject: Name
-    """A name; "?" asks for one, "*" is any, "A | B" is one of these, "Make*" all alike."""
+    """A name; "?" asks for one, "*" is any, "A | B" is one of these, "Make*" all alike, "@group" one of a group."""
     relation: Name
     """Likewise."""
     object: Name
@@ -117,6 +117,8 @@ class AskRequest(Request):
     """Only facts before it are read."""
     top: Annotated[int, Field(ge=1, le=1000)] = 10
     """How many answers to give."""
+    groups: dict[Name, list[Name]] | None = None
+    """What "@group" stands for: its names, which may hold stars."""
     versions: Versions | None = None
     """Those of an earlier answer: what was read then is read again. Over HTTP only."""
 
@@ -136,10 +138,14 @@ class CompareRequest(Request):
 
 
 class EventIn(FactIn):
-    """Something that happened."""
+    """Something that happened, or what is right or wrong of what was told."""
 
     id: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The sender's own; an event of the same id is stored once."""
+    action: Literal["add", "correct", "retract"] = "add"
+    """To correct or to retract the event of this id; without an id, to retract all that say exactly this."""
+    was: tuple[Name, Name, Name, Time] | None = None
+    """Of a correction without an id: subject, relation, object and time of what it corrects."""
     known_at: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """When it became known, where that was later."""
     source: Annotated[str, Field(max_length=10_000)] | None = None

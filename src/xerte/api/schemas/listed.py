@@ -162,6 +162,7 @@ class Found(Body):
     """The names that hold all the words, busiest first."""
 
     found: int
+    """How many have been counted: all, where there is no next page."""
     names: list[Match]
     next: str | None = None
     """Where the next page begins; null on the last one."""
@@ -214,5 +215,7 @@ class Taken(Body):
     refused: int
     reasons: list[Refused]
     """One for every event that was refused."""
+    corrected: int = 0
+    retracted: int = 0
     version: str | None = None
     """Over HTTP: of the dataset with them."""

@@ -36,13 +36,16 @@ Events = Annotated[list[schemas.EventIn], Body(examples=[[_EXAMPLE]])]
     summary="What happened",
 )
 async def take(events: Events, request: Request, there: There) -> Response:
-    """Takes events in; whoever asks after this knows of them. What is wrong is refused, the rest is stored."""
+    """Takes events in, and corrections and retractions; whoever asks after this knows of them.
+
+    What is wrong is refused, the rest is stored.
+    """
     limit = request.app.state.settings.max_batch
     if len(events) > limit:
         raise RefusedError(413, "too_large", f"there are more than {limit:,} events", "send them in several requests")
     taken = await asyncio.to_thread(there.intake.take, there.dataset, events)
-    for outcome, count in (("stored", taken.stored), ("repeated", taken.repeated), ("refused", taken.refused)):
-        request.app.state.metrics.events.labels(outcome).inc(count)
+    for outcome in ("stored", "corrected", "retracted", "repeated", "refused"):
+        request.app.state.metrics.events.labels(outcome).inc(getattr(taken, outcome))
     version = there.service.version_of(await asyncio.to_thread(lambda: there.dataset))
     return answer(taken.model_copy(update={"version": version}), request)
 

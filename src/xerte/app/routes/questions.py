@@ -8,11 +8,11 @@ from fastapi.responses import Response
 
 from xerte.api import schemas
 from xerte.api.compare import compare as compare_models
-from xerte.api.forecast import Forecast, Question
+from xerte.api.forecast import Question
 from xerte.api.model import Model
 from xerte.api.service import forecast as forecast_alone
 from xerte.app.requests import PREFIX, TAKES_JSON, Queue, There, answer, unless_gone
-from xerte.app.served import Served
+from xerte.app.served import Served, called
 from xerte.data.dataset import Dataset
 
 router = APIRouter(prefix=PREFIX, tags=["questions"])
@@ -29,7 +29,7 @@ async def forecast(asked: schemas.ForecastRequest, request: Request, there: Ther
         question = Question(asked.subject, asked.relation, asked.time, asked.object)
         await _check_names(model.dataset if asked.versions else there.dataset, question)
         found = await unless_gone(request, queue.ask(model, question, asked.top))
-    return answer(found.to_body().having(source=model.source, versions=_versions(there, model, found)), request)
+    return answer(there.told(model, found), request)
 
 
 async def _model(there: Served, name: str | None, versions: schemas.Versions | None = None) -> Model:
@@ -37,11 +37,6 @@ async def _model(there: Served, name: str | None, versions: schemas.Versions | N
     if versions is not None:
         return await asyncio.to_thread(there.at, versions, name)
     return there.model(None) if name is None else await asyncio.to_thread(there.model, name)
-
-
-def _versions(there: Served, model: Model, found: Forecast) -> schemas.Versions:
-    """Of the very snapshot that was read: events may have come since."""
-    return there.versions(model, None if found.explainer is None else found.explainer.dataset)
 
 
 async def _check_names(data: Dataset, question: Question) -> None:
@@ -68,7 +63,9 @@ async def explain(
         reasons = found.explain(asked.answer, most=asked.paths)
         body = reasons.to_body(asked.dismissed, found)
         more = {"picture": reasons.picture} if picture else {}
-        return body.having(model=model.name, source=model.source, versions=_versions(there, model, found), **more)
+        return body.having(
+            model=model.name, source=called(model.source), versions=there.versions(model, found.read), **more
+        )
 
     return answer(await unless_gone(request, queue.aside(work)), request)
 
@@ -109,13 +106,17 @@ async def scan(
     within: Annotated[str, Query(max_length=100, description="Within so long: 1, 7d, 2w.")] = "1",
     as_of: Annotated[str | None, Query(max_length=100, description="Only facts before it are read.")] = None,
     top: Annotated[int, Query(ge=1, le=1000, description="How many of each kind.")] = 20,
+    watch: Annotated[
+        list[Annotated[str, Query(max_length=1000)]] | None,
+        Query(max_length=1000, description="Only events with one of these entities; repeat for more."),
+    ] = None,
     version: Annotated[str | None, Query(max_length=100, description="Of the data of an earlier answer.")] = None,
 ) -> Response:
     """The likeliest next events, and those farthest above their usual rate."""
 
     def work() -> schemas.Scan:
         with there.rates(version) as model:
-            found = model.scan(within, as_of, top)
+            found = model.scan(within, as_of, top, watch)
             return schemas.Scan.model_validate(found.to_json()).having(versions=there.rated(model))
 
     return answer(await unless_gone(request, asyncio.to_thread(work)), request)

@@ -44,7 +44,7 @@ class RENetSettings(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.dim % self.blocks:
-            raise ValueError(f"{self.dim} dimensions cannot be cut into {self.blocks} equal blocks")
+            raise ValueError(f"{self.dim} dimensions cannot be split into {self.blocks} equal blocks")
         return self
 
 
