@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import settings
@@ -44,3 +45,18 @@ def _no_lines_now_and_then() -> None:
     from xerte.cli import output
 
     output.EVERY = 1e6
+
+
+class _AtOnce(Thread):
+    """Does its work when it is started, in the thread that starts it."""
+
+    def start(self) -> None:
+        self.run()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loops_compile_at_once() -> None:
+    """While Numba compiles beside a test, warnings of the test would be kept from it."""
+    from xerte import kernels
+
+    kernels.Thread = _AtOnce  # type: ignore[attr-defined]

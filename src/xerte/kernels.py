@@ -53,6 +53,9 @@ def compiled(name: str, rows: int = 0) -> ModuleType | None:
 def _load() -> None:
     with _lock:
         if not _loaded and not _failed:
+            # To colour its messages Numba would exchange sys.stdout and sys.stderr all the while it compiles: in a
+            # thread, under the hands of everybody else who writes.
+            os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
             try:
                 _loaded.update({name: import_module(f"xerte.{name}") for name in _LOOPS})
             except Exception:  # Numba does not fit this NumPy, or finds no place for machine code: plain code answers

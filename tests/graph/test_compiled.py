@@ -1,5 +1,6 @@
 """Compiled loops against the plain code they stand for, and when they are loaded."""
 
+import subprocess
 import sys
 from importlib.util import find_spec
 from threading import enumerate as threads
@@ -75,6 +76,35 @@ def test_nodes_are_told_apart_and_summed_alike() -> None:
         assert torch.equal(compiled.summed(rows, of_clocks, known, entity, clock, slope), expected)
     assert compiled.summed(rows, of_clocks, known, entity, clock - (entity == 7).long(), 1.0) is None
     assert [len(one) for one in EAGER.distinct_nodes(entity[:0], clock[:0])] == [0, 0, 0]
+
+
+LOADING = """
+import sys, types
+
+def exchange():
+    sys.stdout, sys.stderr = open("/dev/null", "w"), open("/dev/null", "w")
+
+class Plain:
+    def __getattr__(self, name):
+        return ""
+
+colorama = types.ModuleType("colorama")
+colorama.__version__, colorama.Fore, colorama.Style = "0.4.6", Plain(), Plain()
+colorama.init = colorama.reinit = colorama.deinit = exchange
+sys.modules["colorama"] = colorama
+streams = sys.stdout, sys.stderr
+from xerte import kernels
+kernels._load()
+assert kernels._loaded
+from numba.core.errors import termcolor
+assert termcolor().errmsg("wrong").endswith("wrong")
+assert streams == (sys.stdout, sys.stderr)
+"""
+
+
+def test_loading_leaves_the_streams_alone() -> None:
+    """What others write meanwhile would be lost, or come out elsewhere."""
+    subprocess.run([sys.executable, "-c", LOADING], check=True)
 
 
 @pytest.fixture
