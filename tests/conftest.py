@@ -47,11 +47,14 @@ def _no_lines_now_and_then() -> None:
     output.EVERY = 1e6
 
 
-class _AtOnce(Thread):
-    """Does its work when it is started, in the thread that starts it."""
+class _CompilesAtOnce(Thread):
+    """Compiles when it is started, in the thread that starts it; shares of other work have threads of their own."""
 
     def start(self) -> None:
-        self.run()
+        if self.name == "compiling":
+            self.run()
+        else:
+            super().start()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,4 +62,4 @@ def _loops_compile_at_once() -> None:
     """While Numba compiles beside a test, warnings of the test would be kept from it."""
     from xerte import kernels
 
-    kernels.Thread = _AtOnce  # type: ignore[attr-defined]
+    kernels.Thread = _CompilesAtOnce  # type: ignore[attr-defined]
