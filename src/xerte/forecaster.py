@@ -1,7 +1,7 @@
 """The contract every model obeys, in ids and tensors: a history and questions in, scores out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -14,6 +14,7 @@ from xerte.data.facts import Facts
 from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
 from xerte.errors import CheckpointError
+from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.evidence import Evidence as Evidence
 from xerte.precision import products
 from xerte.types import Bool, Float, Int, Num, Precision
@@ -207,6 +208,21 @@ def ask(
                 f"{forecaster.name} gave a candidate a score that is no finite number: its weights are damaged"
             )
     return scores
+
+
+def consult(forecaster: "Forecaster", history: "TemporalIndex", queries: Queries) -> Scores:
+    """The forecast as users see it: `ask`, but a question's own entity is reached only if its relation had such facts.
+
+    In an inference graph, attention starts at that entity, and what stays there speaks for nobody. The judge, whose
+    protocol ranks all entities, asks with `ask`.
+    """
+    scores = ask(forecaster, history, queries)
+    if scores.growth is None:
+        return scores
+    loops = FactsByRelation.near(history, queries.known_before).has_loop(queries.relation, queries.known_before)
+    row = torch.nonzero(~loops)[:, 0]
+    own = row, queries.subject.index_select(0, row)
+    return replace(scores, reached=scores.reached.index_put(own, scores.reached.new_zeros(())))
 
 
 def batch_size_for(dataset: "Dataset", device: torch.device | None = None) -> int:

@@ -58,7 +58,10 @@ def test_what_would_put_another_one_first(why: Explanation) -> None:
     assert "without 1 fact, Dan stands before it, and Cid is first." in passed
     unreached = why.why_not("Ann")
     assert (unreached.other_score, unreached.change) == (None, None)
-    assert unreached.sentence == "Ann was not reached: nothing the model read leads to it."
+    assert unreached.sentence.startswith("Ann is the question’s own entity, and nothing")
+    assert why.why_not("Dan").sentence == "Dan was not reached: nothing the model read leads to it."
+    with pytest.raises(InputError, match="Ben is the answer that is explained"):
+        why.why_not("Ben")
     behind = why.of("Cid").why_not("Ben")
     assert behind.change is None
     assert behind.sentence.startswith("Ben is ahead of Cid by 2.")

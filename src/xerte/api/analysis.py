@@ -13,9 +13,9 @@ from xerte.errors import InputError
 from xerte.explanation.faithfulness import Seeded
 from xerte.explanation.named import Reason
 from xerte.explanation.reasons import bundle
-from xerte.explanation.verdict import percent
+from xerte.explanation.verdict import percent, unreached
 from xerte.explanation.witness import Chain
-from xerte.forecaster import Queries, Scores, ask
+from xerte.forecaster import Queries, Scores, consult
 
 if TYPE_CHECKING:
     from xerte.api.explain import Explanation
@@ -72,6 +72,7 @@ class Contrast:
         score, other_score: None where not reached.
         reasons, other_reasons: what speaks for each.
         change: what would have to be different for the other one to stand before the answer; None where it does.
+        other_asked: whether the other is the question's own entity.
     """
 
     answer: str
@@ -81,12 +82,13 @@ class Contrast:
     reasons: tuple[Reason, ...]
     other_reasons: tuple[Reason, ...]
     change: Change | None
+    other_asked: bool = False
 
     @property
     def sentence(self) -> str:
         """What separates them."""
         if self.other_score is None:
-            return f"{self.other} was not reached: nothing the model read leads to it."
+            return unreached(self.other, self.other_asked)
         if self.score is None:
             return f"{self.answer} was not reached, {self.other} was."
         apart = self.score - self.other_score
@@ -222,11 +224,18 @@ def smallest_change(why: "Explanation", instead: str | None = None) -> Change:
 
 def contrast(why: "Explanation", other: str) -> Contrast:
     """The answer beside another candidate: what speaks for each, and what would put the other one before it."""
+    refuse_itself(why, other)
     rival, name = why.of(other), _case(why).telling.teller.name
     behind = rival.score is not None and (why.score or 0.0) >= rival.score
     change = smallest_change(why, other) if behind else None
-    scores = why.score, rival.score
-    return Contrast(name(str(why.answer)), name(other), *scores, why.reasons, rival.reasons, change)
+    scores, asked = (why.score, rival.score), _case(rival).answer == _case(rival).known
+    return Contrast(name(str(why.answer)), name(other), *scores, why.reasons, rival.reasons, change, asked)
+
+
+def refuse_itself(why: "Explanation", other: str) -> None:
+    """Stops where the answer would be set beside itself."""
+    if other == why.answer:
+        raise InputError(f"{other} is the answer that is explained: name another candidate, or explain another answer")
 
 
 def timeline(why: "Explanation", steps: int = 14) -> Timeline:
@@ -237,7 +246,7 @@ def timeline(why: "Explanation", steps: int = 14) -> Timeline:
     known = query.known_before - back
     columns = (query.subject, query.relation, query.time)
     subject, relation, time = (column.expand(len(back)).contiguous() for column in columns)
-    scores = ask(case.explainer.forecaster, case.explainer.history, Queries.at(subject, relation, time, known))
+    scores = consult(case.explainer.forecaster, case.explainer.history, Queries.at(subject, relation, time, known))
     moments = tuple(_moment(case, scores, row, calendar.format(int(at))) for row, at in enumerate(known.tolist()))
     first = [moment.rank == 1 for moment in moments]
     if not first[-1] or all(first):
@@ -281,7 +290,7 @@ def _drawn_anew(case: "Case", seed: int) -> Scores:
     other = copy.copy(case.explainer.forecaster)
     assert isinstance(other, Seeded)
     other.seed += seed
-    return ask(other, case.explainer.history, case.explainer.query)
+    return consult(other, case.explainer.history, case.explainer.query)
 
 
 def _tenth(case: "Case", seed: int) -> list[int]:

@@ -17,7 +17,7 @@ from xerte.explanation.reasons import MOST_PATHS, Bundled, bundle
 from xerte.explanation.sentences import Teller, default_teller
 from xerte.explanation.telling import Telling
 from xerte.explanation.verdict import Without, verdict
-from xerte.forecaster import Forecaster, Meaning, Queries, Scores, ask
+from xerte.forecaster import Forecaster, Meaning, Queries, Scores, consult
 from xerte.graph.index import TemporalIndex
 
 MOST_HIDDEN = 200
@@ -121,7 +121,7 @@ class Case:
         """The forecast (or that of another question) over a history that lacks these facts."""
         rows = self.telling.dataset.facts[np.array(sorted(facts), np.int64)]
         explainer = self.explainer
-        return ask(explainer.forecaster, explainer.history.with_facts(hidden=rows), query or explainer.query)
+        return consult(explainer.forecaster, explainer.history.with_facts(hidden=rows), query or explainer.query)
 
     def best(self, scores: Scores | None = None, row: int = 0) -> str | None:
         """Who is first; of equals the first by id."""
@@ -184,7 +184,7 @@ class Explainer:
         if answer is None:
             return Explanation(forecast.question, forecast.model, forecast.answers, None, notes=forecast.notes)
         id = self.dataset.entities.id(named(answer, "answer"))
-        scores = self.scores or ask(self.forecaster, self.history, self.query)
+        scores = self.scores or consult(self.forecaster, self.history, self.query)
         case = Case(replace(self, scores=scores), forecast, scores, id, telling, most)
         found = case.attribution
         paths, rest = found.paths(most)

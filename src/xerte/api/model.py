@@ -35,7 +35,7 @@ from xerte.experiment.kept import FLOOR, standing
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
 from xerte.experiment.trace import Trace
-from xerte.forecaster import Forecaster, Learner, Queries, Scores, ask, batch_size_for
+from xerte.forecaster import Forecaster, Learner, Queries, Scores, consult, batch_size_for
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
 from xerte.types import Precision, ProgressCallback, Split
@@ -232,7 +232,7 @@ class Model:
             notes = self._notes.of(asked, here)
             for start in range(0, len(asked), size):
                 rows = slice(start, start + size)
-                scores = ask(self.forecaster, self.history, queries[rows])
+                scores = consult(self.forecaster, self.history, queries[rows])
                 first = top if candidates is None and coverage is None else None
                 likely = self._likely(here[rows], scores, first)
                 sizes = [top] * len(asked[rows])

@@ -90,6 +90,10 @@ def explain(
     hidden, supposed = facts_of(without), facts_of(given)
     forecast = chosen.forecast(subject, relation, time, top, object=object, without=hidden, given=supposed)
     why = forecast.explain(answer, most=paths, templates=templates, labels=labels)
+    if why_not is not None:
+        from xerte.api.analysis import refuse_itself
+
+        refuse_itself(why, why_not)  # before anything is written
     if html is not None:
         why.to_html(html)
     if svg is not None:

@@ -24,6 +24,13 @@ def percent(share: float) -> str:
     return "more than 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")
 
 
+def unreached(answer: str, is_asked: bool = False) -> str:
+    """Why a candidate has no place."""
+    if is_asked:
+        return f"{answer} is the question’s own entity, and nothing the model read speaks for it as an answer."
+    return f"{answer} was not reached: nothing the model read leads to it."
+
+
 def verdict(
     answer: str,
     share: float | None,
@@ -47,7 +54,7 @@ def verdict(
         probability: that it is among the true answers; where it is known it is told, and the share is not.
     """
     if rank is None:
-        return f"{answer} was not reached: nothing the model read leads to it."
+        return unreached(answer, is_asked)
     place = "" if rank == 1 else f", {_ordinal(rank)}{f' behind {first}' if first else ''}"
     if probability is not None:
         sure = f", {percent(probability)} likely"
