@@ -14,9 +14,9 @@ from xerte.data.facts import Facts
 from xerte.data.frame import Frame
 from xerte.data.lineage import Lineage
 from xerte.errors import CheckpointError
-from xerte.graph.by_relation import FactsByRelation
 from xerte.graph.evidence import Evidence as Evidence
 from xerte.precision import products
+from xerte.segment import expand
 from xerte.types import Bool, Float, Int, Num, Precision
 
 if TYPE_CHECKING:
@@ -211,17 +211,20 @@ def ask(
 
 
 def consult(forecaster: "Forecaster", history: "TemporalIndex", queries: Queries) -> Scores:
-    """The forecast as users see it: `ask`, but a question's own entity is reached only if its relation had such facts.
+    """The forecast as users see it: `ask`, but a question's own entity is reached only if it was its answer before.
 
-    In an inference graph, attention starts at that entity, and what stays there speaks for nobody. The judge, whose
-    protocol ranks all entities, asks with `ask`.
+    In an inference graph attention starts at that entity, and what stays there speaks for nobody; habits of a relation
+    know no difference between entities. A model of probabilities has learned it, and mere ranks weigh no evidence. The
+    judge, whose protocol ranks all entities, asks with `ask`.
     """
     scores = ask(forecaster, history, queries)
-    if scores.growth is None:
+    if scores.meaning is not Meaning.WEIGHT:
         return scores
-    loops = FactsByRelation.near(history, queries.known_before).has_loop(queries.relation, queries.known_before)
-    row = torch.nonzero(~loops)[:, 0]
-    own = row, queries.subject.index_select(0, row)
+    row, rank = expand(*history.prior_of_relation(queries.subject, queries.relation, queries.known_before))
+    was = torch.zeros(len(queries), dtype=torch.bool, device=row.device)
+    was[row[history.ranked(rank).object == queries.subject.index_select(0, row)]] = True
+    never = torch.nonzero(~was)[:, 0]
+    own = never, queries.subject.index_select(0, never)
     return replace(scores, reached=scores.reached.index_put(own, scores.reached.new_zeros(())))
 
 

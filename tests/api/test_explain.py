@@ -125,7 +125,7 @@ def test_evidence_paths_and_sentences(model: Model, data: Dataset) -> None:
             assert {"Ann", answer.entity} <= ends
 
 
-def test_the_questions_own_entity_answers_only_where_the_relation_had_such_facts(data: Dataset) -> None:
+def test_the_questions_own_entity_answers_only_where_it_did_before(data: Dataset) -> None:
     """Attention starts at it, so much of it often stays there, which speaks for nobody."""
     forecaster, queries = untrained(data), Queries.at(*(torch.tensor([number]) for number in (0, 0, 11)))
     raw = forecaster.forecast(Model(forecaster, data).history, queries)
@@ -136,15 +136,16 @@ def test_the_questions_own_entity_answers_only_where_the_relation_had_such_facts
     told = forecast.explain("Ann")
     assert (told.score, told.rank) == (None, None)
     assert told.verdict.startswith("Ann is the question’s own entity, and nothing")
-    many = Model(forecaster, data).forecast_many([xerte.Question(*ASKED), xerte.Question("Ben", "visits", "2024-01-11")])
+    many = Model(forecaster, data).forecast_many(
+        [xerte.Question(*ASKED), xerte.Question("Ben", "visits", "2024-01-11")]
+    )
     for own, one in zip(("Ann", "Ben"), many, strict=True):
         assert own not in [answer.entity for answer in one.answers]
     rows = list(zip(*(column.tolist() for column in data.facts.columns()), strict=True))
-    looped = replace(data, facts=Facts.of([*rows, (5, 0, 5, 3)]).in_time_order(), sizes=(len(rows) - 9, 5, 5))
-    again = Model(forecaster, looped).forecast(*ASKED)
-    assert "Ann" in [answer.entity for answer in again.answers]
-    other = Model(forecaster, looped).forecast("Ann", "sends gifts to", ASKED[2])
-    assert "Ann" not in [answer.entity for answer in other.answers]
+    for loop, own in (((0, 0, 0, 3), True), ((5, 0, 5, 3), False), ((0, 1, 0, 3), False), ((0, 0, 0, 11), False)):
+        looped = replace(data, facts=Facts.of([*rows, loop]).in_time_order(), sizes=(len(rows) - 9, 5, 5))
+        again = Model(forecaster, looped).forecast(*ASKED)
+        assert ("Ann" in [answer.entity for answer in again.answers]) == own, loop
 
 
 def _names(fact: Fact) -> tuple[str, str, str, str]:

@@ -101,7 +101,7 @@ def test_the_explained_candidate_is_shown_first_and_keeps_its_place(model: Model
 
 def test_who_was_not_reached_has_neither_place_nor_score(data: Dataset) -> None:
     early = Model(untrained(data), data).forecast("Ann", "visits", "2024-01-03")
-    absent = next(name for name in data.entities if name not in [answer.entity for answer in early.answers])
+    absent = next(name for name in data.entities if name not in ["Ann", *(answer.entity for answer in early.answers)])
     told = early.explain(absent)
     one = told.picture["candidates"][-1]
     assert (one["entity"], one["rank"], one["score"], one["reasons"]) == (absent, None, None, [])

@@ -69,13 +69,14 @@ export function bundled(
   const drawn = [...merged.entries()].flatMap(([place, mine]) => {
     const [first] = mine;
     if (!first) return [];
-    const one = asOne(first, mine, place.startsWith("others of ") || story.loose.has(first.id));
+    const others = place.startsWith("others of ") || story.loose.has(first.id);
+    const one = asOne(first, mine, others, ledBy(story, mine, links, weight));
     for (const node of mine) standsIn.set(node.id, one.id);
     return one;
   });
   return {
     nodes: drawn.toSorted((a, b) => a.id - b.id),
-    links: joined(links.map(atLast), standsIn, weight, by),
+    links: joined(links.map(atLast), standsIn, weight, by, kindOf(story)),
     standsIn,
   };
 }
@@ -191,10 +192,62 @@ function heaviest(
     .toSorted((a, b) => sure(b) - sure(a) || (total.get(b) ?? 0) - (total.get(a) ?? 0));
 }
 
-function asOne(first: Node, mine: readonly Node[], others: boolean): Node {
+/**
+ * What a link says but for its date: the relation, and who was acted upon. Of what two mostly do together the relation
+ * alone; not of what each also did to the other, though both happened on one day.
+ */
+function kindOf(story: Story): (link: Link) => string {
+  const mutual = together(story);
+  return (link) =>
+    mutual.has(between(story, link)) ? link.relation : [link.relation, ...headsOf(story, link)].join("\n");
+}
+
+const headsOf = (story: Story, { heads }: Link): string[] => heads.map((id) => story.nodes[id]?.entity ?? "");
+
+const known = new WeakMap<Story, ReadonlySet<string>>();
+
+/** Relations of two, by whoever had them, that both told of each other at half of the times or more. */
+function together(story: Story): ReadonlySet<string> {
+  const before = known.get(story);
+  if (before) return before;
+  const times = new Map<string, Map<string, Set<string>>>();
+  for (const link of story.links) {
+    const key = between(story, link);
+    const mine = times.get(key) ?? new Map<string, Set<string>>();
+    times.set(key, mine.set(link.time, new Set([...(mine.get(link.time) ?? []), ...headsOf(story, link)])));
+  }
+  const both = (mine: ReadonlyMap<string, ReadonlySet<string>>): number =>
+    [...mine.values()].filter(({ size }) => size > 1).length;
+  const found = new Set([...times].filter(([, mine]) => 2 * both(mine) >= mine.size).map(([key]) => key));
+  known.set(story, found);
+  return found;
+}
+
+/**
+ * Of nodes that are drawn as one those that the fact led to which is written at the line: it has its own date. Where
+ * attention goes on from them they are told apart by no fact: it goes back in time from the latest.
+ */
+function ledBy(
+  story: Story,
+  mine: readonly Node[],
+  links: readonly Link[],
+  weight: (link: Link) => number,
+): readonly Node[] {
+  const ids = new Set(mine.map(({ id }) => id));
+  const kind = kindOf(story);
+  if (story.grown && links.some(({ source, target }) => ids.has(source) && !ids.has(target))) return mine;
+  const into = links.filter((link) => ids.has(link.target) && !ids.has(link.source));
+  const [best] = into.toSorted((a, b) => weight(b) - weight(a));
+  if (!best) return mine;
+  const led = new Set(into.filter((link) => kind(link) === kind(best)).map((link) => link.target));
+  return mine.filter(({ id }) => led.has(id));
+}
+
+/** @param dated of these nodes the latest says when. */
+function asOne(first: Node, mine: readonly Node[], others: boolean, dated: readonly Node[]): Node {
   if (mine.length === 1) return first;
-  const when = moments(mine.map((node) => node.time));
-  const latest = mine[when.indexOf(Math.max(...when))] ?? first;
+  const when = moments(dated.map((node) => node.time));
+  const latest = dated[when.indexOf(Math.max(...when))] ?? first;
   const attention = latest.attention.map((_, step) => mine.reduce((sum, node) => sum + (node.attention[step] ?? 0), 0));
   const names = new Set(mine.map((node) => node.entity));
   const one = { ...latest, attention, count: mine.length };
@@ -207,6 +260,7 @@ function joined(
   standsIn: ReadonlyMap<number, number>,
   weight: (link: Link) => number,
   by: Bundling["by"],
+  kind: (link: Link) => string,
 ): Link[] {
   const end = (id: number): number => standsIn.get(id) ?? 0;
   const groups = new Map<string, Link[]>();
@@ -235,8 +289,8 @@ function joined(
       ...best,
       source,
       target,
-      // Heads go with the relation that is written: what else the line stands for may go the other way.
-      heads: [...new Set(same(group, best).flatMap((link) => link.heads.map(end)))],
+      // Heads go with what is written: what else the line stands for may go the other way.
+      heads: [...new Set(group.filter((link) => kind(link) === kind(best)).flatMap(({ heads }) => heads.map(end)))],
       looks: group.flatMap((link) => link.looks),
       members: group.map((link) => link.id),
       ...(back.length ? { back } : {}),
@@ -244,14 +298,13 @@ function joined(
   });
 }
 
-const same = (group: readonly Link[], one: Link): Link[] => group.filter(({ relation }) => relation === one.relation);
-
-/** A drawn link's label: its relation, how often, and how many other relations it stands for. */
+/** A drawn link's label: its relation, how often, and how many other kinds of facts it stands for. */
 export function toldLink(story: Story, link: Link): string {
   const mine = link.members.flatMap((id) => story.links[id] ?? []);
-  const told = same(mine, link);
+  const kind = kindOf(story);
+  const told = mine.filter((one) => kind(one) === kind(story.links[link.id] ?? link));
   const facts = new Set(told.map((one) => `${one.time} ${between(story, one)}`)).size; // a mirrored fact is no second one
-  const others = new Set(mine.map((one) => one.relation)).size - 1;
+  const others = new Set(mine.map(kind)).size - 1;
   const kinds = others > 0 ? ` + ${String(others)} more` : "";
   return `${story.name(link.relation)}${facts > 1 ? ` ×${String(facts)}${years(told)}` : ""}${kinds}`;
 }

@@ -29,6 +29,8 @@ export interface Emphasis {
 /** How much of its colour something keeps before the paper. Colours are mixed: many see-through layers are slow. */
 const STRENGTH: Readonly<Record<Standing, number>> = { present: 1, fading: 0.45, absent: 0 };
 const BACK = 0.2;
+/** Around letters, so wide that no line shows in the gaps between words. */
+const HALO = 5;
 /** Lines by the part of the model's sum that they come from; those of the past and of an inference graph are whole. */
 export const DASHES: Readonly<Record<string, string>> = { walk: "9 4", prior: "2 4" };
 const MARGIN = 18;
@@ -195,7 +197,7 @@ function labelled(
     ...(strong === 0 ? { opacity: 0 } : {}),
     ...(label.kind === "axis"
       ? {}
-      : { stroke: theme.paper, "stroke-width": 3.5, "stroke-linejoin": "round", "paint-order": "stroke" }),
+      : { stroke: theme.paper, "stroke-width": HALO, "stroke-linejoin": "round", "paint-order": "stroke" }),
   };
   return shape("text", set, lines, label.key);
 }

@@ -85,6 +85,9 @@ export interface Asked {
 /** Of a relation on a phone: where its label would lie on more lines than about five, a tap tells it. */
 const CROSSED = 7;
 
+/** About so many lines a relation is written on, however long it is. */
+const LINES = 3;
+
 /** How many relations are written on their lines, by how many nodes there are. */
 const written = (nodes: number): number => (nodes <= 60 ? 60 : 24);
 
@@ -139,22 +142,23 @@ export function placed(
       ),
     );
   }
+  const more = (lines: readonly string[]): number => (lines.length - 1) * scale.name * LINE; // below the first line
   const named = layout.lanes.flatMap((lane) => {
     const first = lane.nodes[0];
     if (!first || (first.node.id === 0 && lane.nodes.length === 1)) return [];
     const base = {
       key: `name ${lane.entity}`,
       kind: "name",
-      lines: [lane.name],
+      lines: lane.name,
       size: scale.name,
-      bold: 1,
+      bold: lane.name.length,
       of: lane.entity,
     } as const;
     const left = ({ node, x, y, radius }: Place): Wanted => ({
       ...base,
       anchor: "end",
       x: x - radius - 7,
-      y: y + scale.name * 0.35,
+      y: y + scale.name * 0.35 - more(lane.name) / 2,
       beside: { node: node.id, x: -1, y: 0 },
     });
     return [{ lane, first, left, label: boxed(left(first), measure) }];
@@ -167,7 +171,7 @@ export function placed(
       ...label,
       anchor: "middle",
       x,
-      y: y - radius - scale.name / 2 - 2,
+      y: y - radius - scale.name / 2 - 2 - more(label.lines),
       beside: { node: node.id, x: 0, y: -1 },
     } as const;
     const below = { ...above, y: y + radius + scale.name + 1, beside: { node: node.id, x: 0, y: 1 } } as const;
@@ -204,7 +208,8 @@ export function placed(
   for (const link of links.slice(0, written(layout.places.size))) {
     const way = ways.get(link.id);
     if (!way) continue;
-    const text = wrapped(told(link), wide, 3);
+    const whole = told(link);
+    const text = wrapped(whole, Math.max(wide, Math.ceil(whole.length / LINES)), LINES + 2);
     const own = new Set(sampled.get(link.id));
     let best: Label | undefined;
     let least = Infinity;

@@ -2,7 +2,7 @@
 import { scaleSqrt } from "d3-scale";
 import type { Drawn } from "./bundle";
 import { moments, type Node, type Story } from "./document";
-import { shortNames, type Measure } from "./text";
+import { namesInLines, type Measure } from "./text";
 
 export interface Box {
   readonly x: number;
@@ -22,7 +22,7 @@ export interface Place {
 /** An entity's nodes, which lie in one row; named once, left of the earliest. */
 export interface Lane {
   readonly entity: string;
-  readonly name: string;
+  readonly name: readonly string[];
   readonly nodes: readonly Place[];
   readonly y: number;
 }
@@ -46,7 +46,9 @@ export interface Scale {
   readonly least: number;
   readonly name: number;
   readonly small: number;
+  /** How many letters a line of a name has, and how many lines. */
   readonly letters: number;
+  readonly lines: number;
   /** How narrow columns may become to fit: letters stay legible as long as nothing is zoomed. */
   readonly narrow: number;
 }
@@ -65,10 +67,40 @@ export interface Layout {
   readonly right: number;
 }
 
-const ROOMY: Scale = { row: 118, column: 128, radius: 27, least: 6, name: 15, small: 12, letters: 34, narrow: 96 };
-const USUAL: Scale = { row: 60, column: 84, radius: 20, least: 4.5, name: 13, small: 11, letters: 32, narrow: 56 };
-const DENSE: Scale = { row: 27, column: 34, radius: 12, least: 3, name: 12, small: 10, letters: 26, narrow: 19 };
-/** Names on a phone have no more letters. */
+const ROOMY: Scale = {
+  row: 118,
+  column: 128,
+  radius: 27,
+  least: 6,
+  name: 15,
+  small: 12,
+  letters: 30,
+  lines: 3,
+  narrow: 96,
+};
+const USUAL: Scale = {
+  row: 60,
+  column: 84,
+  radius: 20,
+  least: 4.5,
+  name: 13,
+  small: 11,
+  letters: 30,
+  lines: 3,
+  narrow: 56,
+};
+const DENSE: Scale = {
+  row: 27,
+  column: 34,
+  radius: 12,
+  least: 3,
+  name: 12,
+  small: 10,
+  letters: 26,
+  lines: 1,
+  narrow: 19,
+};
+/** A line of a name on a phone has no more letters. */
 export const PHONE_LETTERS = 17;
 const TIGHT: Scale = {
   row: 54,
@@ -78,9 +110,20 @@ const TIGHT: Scale = {
   name: 11,
   small: 9.5,
   letters: PHONE_LETTERS,
+  lines: 3,
   narrow: 44,
 };
-const TINY: Scale = { row: 46, column: 50, radius: 13, least: 4, name: 10, small: 9, letters: 12, narrow: 28 };
+const TINY: Scale = {
+  row: 46,
+  column: 50,
+  radius: 13,
+  least: 4,
+  name: 10,
+  small: 9,
+  letters: 12,
+  lines: 3,
+  narrow: 28,
+};
 /** Below so many pixels a room is a phone's. */
 export const PHONE = 560;
 
@@ -132,9 +175,11 @@ export function layOut(
   const times = nodes.map((node) => node.time);
   const steps = Math.max(1, columns(times, 1).at(-1)?.x ?? 0);
   const full = ({ entity, label }: Node): string => label ?? story.name(entity);
-  const short = shortNames(nodes.map(full), usual.letters);
-  const named = (node: Node): string => short.get(full(node)) ?? full(node);
-  const widest = Math.max(...nodes.slice(1).map((node) => measure(named(node), usual.name, true)), 0);
+  const short = namesInLines(nodes.map(full), usual.letters, usual.lines);
+  const named = (node: Node): readonly string[] => short.get(full(node)) ?? [full(node)];
+  const wideOf = (name: readonly string[]): number =>
+    Math.max(0, ...name.map((line) => measure(line, usual.name, true)));
+  const widest = Math.max(...nodes.slice(1).map((node) => wideOf(named(node))), 0);
   const beside = widest + asked + MARGINS;
   const column = Math.min(ROOMIER * usual.column, Math.max(usual.narrow, (room.width - beside) / steps));
   let scale = { ...usual, column };
@@ -169,9 +214,9 @@ export function layOut(
       ] as const)
         near.set(one, (near.get(one) ?? new Set()).add(other));
   }
-  const name = ([first]: readonly Node[]): string => (first ? named(first) : "");
+  const name = ([first]: readonly Node[]): readonly string[] => (first ? named(first) : []);
   for (const [entity, group] of order) {
-    const wide = measure(name(group), scale.name, true) + 14;
+    const wide = wideOf(name(group)) + 14;
     const from = Math.min(...group.map((node) => xOf(node) - most(node))) - wide;
     const to = Math.max(...group.map((node) => xOf(node) + most(node))) + 10;
     rowOf.set(entity, freeRow(taken, rowOf, near.get(entity), from, to));
@@ -191,9 +236,7 @@ export function layOut(
     return { entity, name: name(group), nodes: mine, y };
   });
   const left = Math.min(
-    ...lanes.map(
-      (lane) => (lane.nodes[0]?.x ?? 0) - (lane.nodes[0]?.radius ?? 0) - 14 - measure(lane.name, scale.name, true),
-    ),
+    ...lanes.map((lane) => (lane.nodes[0]?.x ?? 0) - (lane.nodes[0]?.radius ?? 0) - 14 - wideOf(lane.name)),
   );
   return {
     places,

@@ -17,6 +17,8 @@ export const LEGIBLE = 9;
 const LARGEST = 1.25;
 /** A node takes about so many square pixels; what has no chance to fit is not laid out. */
 const CROWDED = 1600;
+/** The question's name and relation have so many lines each; few are longer. */
+const ASKED = 8;
 
 /** How much a scene is to be zoomed to fill a room. */
 export function zoomOf(scene: Scene, room: Room): number {
@@ -57,8 +59,11 @@ function laidOut(
   const relation = story.name(query.relation);
   const wide = room.width < PHONE ? 10 : 22;
   const asked = {
-    known: wrapped(known, wide, 3),
-    rest: [...wrapped(query.subject === "?" ? `?\u00a0${relation}` : `${relation}\u00a0?`, wide + 2, 3), query.time],
+    known: wrapped(known, wide, ASKED),
+    rest: [
+      ...wrapped(query.subject === "?" ? `?\u00a0${relation}` : `${relation}\u00a0?`, wide + 2, ASKED),
+      query.time,
+    ],
   };
   const bold = asked.known.map((line) => measure(line, scale.name, true));
   const beside = Math.max(...bold, ...asked.rest.map((line) => measure(line, scale.name)));

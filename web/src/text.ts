@@ -82,6 +82,26 @@ function fromWhereTheyDiffer(name: string, alike: readonly string[], most: numbe
   return shortened(`…${name.slice(name.lastIndexOf(" ", same) + 1)}`, most);
 }
 
+/**
+ * Every name in at most so many lines of so many letters. What does not fit is shortened, and told apart as ever.
+ */
+export function namesInLines(
+  names: Iterable<string>,
+  wide: number,
+  most: number,
+): ReadonlyMap<string, readonly string[]> {
+  const all = [...new Set(names)];
+  const broken = (name: string): string[] => wrapped(name, wide, most + 1);
+  const fits = (name: string): boolean =>
+    broken(name).length <= most && broken(name).every((line) => line.length <= wide);
+  const short = shortNames(
+    all.filter((name) => !fits(name)),
+    // A break costs some letters of its line.
+    Math.max(wide, Math.floor(0.8 * wide * most)),
+  );
+  return new Map(all.map((name) => [name, fits(name) ? broken(name) : wrapped(short.get(name) ?? name, wide, most)]));
+}
+
 /** Lines of about `wide` letters, never broken at a no-break space; what does not fit into `most` lines ends in an ellipsis. */
 export function wrapped(text: string, wide: number, most: number): string[] {
   const lines: string[] = [];

@@ -132,6 +132,25 @@ test("a long marriage is one line to the other and one to and fro, and a walk th
   expect(links.map((link) => shareOf(candidate, link))).toEqual([1, 0.5]); // not 1: there and back
 });
 
+test("all facts between two: the arrow, the number and the date are those of what is written", () => {
+  const { edges, facts } = REPEATED;
+  const story = unpack({
+    ...REPEATED,
+    steps: 1,
+    names: [...REPEATED.names, "past"],
+    facts: { ...facts, relation: [3, 3, 3, 4, 3, 3], time: [6, 7, 8, 7, 6, 9] }, // on the 8th B consulted A, too
+    edges: { ...edges, part: edges.source.map(() => REPEATED.names.length), target: [1, 2, 3, 2, 1, 4] },
+    candidates: [{ entity: "B", edge: [0, 1, 2, 3, 4], share: [0.1, 0.2, 0.3, 0.5, 0.03], paths: [] }],
+  });
+  const candidate = story.candidates[0];
+  const { nodes, links } = bundled(story, story.links.slice(0, 5), candidate, ENTITIES);
+  expect(links.map((link) => [toldLink(story, link), link.heads])).toEqual([["praises + 2 more", [2]]]);
+  expect(nodes.map(({ entity, time }) => [entity, time])).toEqual([
+    ["A", "2024-01-10"],
+    ["B", "2024-01-07"],
+  ]);
+});
+
 test("who came back from elsewhere, too, is not counted once: to and fro stay two lines", () => {
   const { nodes, edges, candidates, ...rest } = MARRIED;
   const story = unpack({

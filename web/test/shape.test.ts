@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { unpack } from "../src/document";
 import { figure } from "../src/scene";
 import { markup, shape } from "../src/shape";
-import { byTable, readable, shortened, shortNames, wrapped } from "../src/text";
+import { byTable, namesInLines, readable, shortened, shortNames, wrapped } from "../src/text";
 import { LIGHT, mixed } from "../src/theme";
 import { SMALL } from "./made";
 
@@ -21,6 +21,16 @@ test("a figure holds the question, the answer, their colour, and nothing that wa
   expect(svg.match(/class="link"/g)).toHaveLength(2);
   expect(svg).toContain(`>visits ?</tspan>`);
   expect(svg.split(`r="`).filter((part) => part.includes(`fill="${LIGHT.accent}" stroke=`))).toHaveLength(2 + 1);
+});
+
+test("a name takes a few lines before it is shortened, and names that begin alike are still told apart", () => {
+  const long = "Ministry of Foreign Affairs of the Republic";
+  const names = ["Mohammad Javad Zarif", `${long} of Mali`, `${long} of Chad`];
+  const told = namesInLines(names, 12, 3);
+  expect(told.get("Mohammad Javad Zarif")).toEqual(["Mohammad", "Javad Zarif"]);
+  const [mali, chad] = names.slice(1).map((name) => told.get(name)?.join(" "));
+  expect(mali).not.toBe(chad);
+  for (const lines of told.values()) expect(lines.length).toBeLessThanOrEqual(3);
 });
 
 test("text is measured by the table, shortened and wrapped", () => {

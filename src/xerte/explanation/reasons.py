@@ -159,7 +159,7 @@ def _sentence(clause: str, times: int, moment: str) -> str:
 
 
 def _because(clause: str, times: int, moment: str) -> str:
-    stop = "," if clause.endswith(_MIRRORED) else ""
+    stop = "," if clause.endswith(_MIRRORED) or clause[-1:].isdigit() else ""  # "to 20, 3 times"
     return f"{clause}{stop} {moment}" if times == 1 else f"{clause}{stop} {_often(times)}, last {moment}"
 
 
