@@ -142,10 +142,10 @@ def test_the_questions_own_entity_answers_only_where_it_did_before(data: Dataset
     for own, one in zip(("Ann", "Ben"), many, strict=True):
         assert own not in [answer.entity for answer in one.answers]
     rows = list(zip(*(column.tolist() for column in data.facts.columns()), strict=True))
-    for loop, own in (((0, 0, 0, 3), True), ((5, 0, 5, 3), False), ((0, 1, 0, 3), False), ((0, 0, 0, 11), False)):
+    for loop, was in (((0, 0, 0, 3), True), ((5, 0, 5, 3), False), ((0, 1, 0, 3), False), ((0, 0, 0, 11), False)):
         looped = replace(data, facts=Facts.of([*rows, loop]).in_time_order(), sizes=(len(rows) - 9, 5, 5))
         again = Model(forecaster, looped).forecast(*ASKED)
-        assert ("Ann" in [answer.entity for answer in again.answers]) == own, loop
+        assert ("Ann" in [answer.entity for answer in again.answers]) == was, loop
 
 
 def _names(fact: Fact) -> tuple[str, str, str, str]:

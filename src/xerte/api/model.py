@@ -35,7 +35,7 @@ from xerte.experiment.kept import FLOOR, standing
 from xerte.experiment.opening import make, trained_on
 from xerte.experiment.saved import for_dataset, save_model
 from xerte.experiment.trace import Trace
-from xerte.forecaster import Forecaster, Learner, Queries, Scores, consult, batch_size_for
+from xerte.forecaster import Forecaster, Learner, Queries, Scores, batch_size_for, consult
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
 from xerte.types import Precision, ProgressCallback, Split
