@@ -351,3 +351,38 @@ def test_a_kind_of_many_values_is_what_is_done(tmp_path: Path) -> None:
         [f"P{n % 4},{n % 3:03},C{n % 5},2024-01-{n:02}" for n in range(1, 29)],
     )
     assert "--relation 'code {code}'" in preview([few]).command
+
+
+def test_columns_that_share_their_names_are_the_parties_rather_than_the_side_that_won(tmp_path: Path) -> None:
+    rows = [
+        f"F{n % 11},F{n * 5 % 13},{('Red', 'Blue', 'Draw')[n % 3]},{('Light', 'Heavy')[n % 2]},2024-04-{n % 28 + 1:02}"
+        for n in range(120)
+    ]
+    seen = preview([table(tmp_path / "e.csv", "R_fighter,B_fighter,Winner,weight_class,date", rows)])
+    assert "--subject R_fighter --relation weight_class --object B_fighter" in seen.command
+    (note,) = [text for text in seen.problems if text.startswith("Winner")]
+    assert note.startswith("Winner says Red or Blue, for R_fighter or B_fighter")
+
+
+def test_a_property_of_the_subject_is_not_to_whom_and_a_month_not_who(tmp_path: Path) -> None:
+    rows = [
+        f"2024-01-{n % 28 + 1:02},2024-{n % 12 + 1:02},C{n % 50},Region {n % 50 % 5},yes,T{n % 37},{n % 3} grade"
+        for n in range(400)
+    ]
+    seen = preview([table(tmp_path / "e.csv", "on,period,land,part_of_world,known,bank,damagetype1", rows)])
+    assert "--subject land --relation damagetype1 --object bank --time on" in seen.command
+
+
+def test_many_numbers_are_no_kind_of_event(tmp_path: Path) -> None:
+    rows = [f"C{n % 50},I{n % 6},{n % 41},{1950 + n % 60}" for n in range(1000)]
+    seen = preview([table(tmp_path / "e.csv", "country,issue,votes,year", rows)])
+    assert "--subject country --relation '=<what is done>' --object issue" in seen.command
+
+
+def test_words_before_a_date_are_part_of_its_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    rows = [f'a{n % 7},visits,b{n % 5},"Seen on: Monday, January {n % 28 + 1}, 1791"' for n in range(60)]
+    seen = preview([table(tmp_path / "e.csv", "source,type,target,remark", rows)])
+    assert "--time remark --time-format 'Seen on: %A, %B %d, %Y'" in seen.command
+    run = CliRunner().invoke(app, shlex.split(seen.command)[1:])
+    assert "1791-01-01 to 1791-01-28" in run.output

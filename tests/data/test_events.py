@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import zipfile
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,16 @@ def test_rejects_hold_every_bad_row_as_it_stood(tmp_path: Path) -> None:
     assert again == (tmp_path / "one.csv.rejects-2.csv", tmp_path / "two.csv.rejects-2.csv")
     read_events([first, second], bad_rows="skip", rejects=tmp_path / "all.csv")
     assert len(rejected(tmp_path / "all.csv")) == 4
+
+
+def test_rejects_of_an_archive_lie_beside_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in ("a/e.csv", "b/e.csv"):
+            archive.writestr(name, f"subject,relation,object,time\n{name},r,x,2024-01-01\n{name},r,x,soon\n")
+    log = read_events(tmp_path / "all.zip", bad_rows="skip", table="*.csv")
+    files = (tmp_path / "all.zip.a.e.csv.rejects.csv", tmp_path / "all.zip.b.e.csv.rejects.csv")
+    assert (log.report.rows_skipped, log.report.rejects_files) == (2, files)
+    assert rejected(files[0])[0][-1] == "a/e.csv,r,x,soon"
 
 
 def test_rejects_overwrite_nothing(tmp_path: Path) -> None:

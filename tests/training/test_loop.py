@@ -331,7 +331,7 @@ def test_a_setting_younger_than_the_training_had_its_default(world: Dataset, tmp
 
 
 def test_a_validation_is_timed_on_facts_that_follow_each_other(world: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    valid, few, seconds = world.split(Split.VALID), 20, iter((9.0, 2.0))  # the first makes what is made once
+    valid, few, seconds = world.split(Split.VALID), 20, iter((9.0, 0.1, 2.0))  # the first makes what is made once
     asked: list[Facts] = []
 
     def judged(_model: Learner, dataset: Dataset, _history: TemporalIndex) -> tuple[dict[str, float], float]:
@@ -343,10 +343,11 @@ def test_a_validation_is_timed_on_facts_that_follow_each_other(world: Dataset, m
     history = TemporalIndex.build(world.facts, world.num_entities, world.num_relations)
     told = validation.validation_seconds(Mock(spec=Learner), world, history)
     first = (len(valid) - few) // 2
-    assert [len(facts) for facts in asked] == [1, few]
-    for column, whole in zip(asked[1].columns(), valid[first : first + few].columns(), strict=True):
+    assert [len(facts) for facts in asked] == [1, 1, few]
+    for column, whole in zip(asked[2].columns(), valid[first : first + few].columns(), strict=True):
         assert (column == whole).all()
-    assert told == 2.0 * len(valid) / few
+    times, all_times = len(set(asked[2].time)), len(set(valid.time))
+    assert told == pytest.approx(0.1 * all_times + (2.0 - 0.1 * times) / few * len(valid)), "a time's work is done once"
 
 
 def test_another_dataset_in_the_same_folder_is_refused(world: Dataset, tmp_path: Path) -> None:

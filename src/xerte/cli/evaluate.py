@@ -120,6 +120,8 @@ def evaluate(
         (made if kept is None else replace(made, details={**made.details, "online": kept.to_json()})).write(trace)
     body = evaluation.to_json() | ({} if kept is None else {"online": kept.to_json()})
     for warning in chosen.warnings:
+        if not as_json and warning in chosen.standing:
+            continue  # the note beneath the table tells it
         typer.echo(one_line(f"note: {warning}"), err=True)
     if as_json:
         body |= {} if reliable is None else {"calibration": reliable.to_json()}

@@ -201,7 +201,8 @@ def _print_estimate(told: "Estimate") -> None:
     _, size, unit = next(one for one in _ABOUT if told.seconds >= one[0])
     print_text(
         f"about {max(1, round(told.seconds / size))} {unit} to go: {counted(told.epochs, 'epoch')} of "
-        f"{counted(told.steps, 'step')} at {told.step_s:.2g} s, and {told.valid_s:.2g} s for each validation"
+        f"{counted(told.steps, 'step')} at {told.step_s:.2g} s, and "
+        f"{told.valid_s:{'.2g' if told.valid_s < 10 else ',.0f'}} s for each validation"
     )
 
 

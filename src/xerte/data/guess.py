@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xerte.data.columns import Column
 from xerte.data.lookalikes import EMPTY
 from xerte.data.matrix import Matrix, find_matrix
+from xerte.data.parties import LONGEST_NAME, MOST_KINDS, NEARLY_ALL, ROWS_PER_KIND, YES_OR_NO, guess_parties
 from xerte.data.reading import Scratch, load
 from xerte.data.roles import by_name, is_birth, is_kind, is_part_of_date, plain, split_date
 from xerte.data.source import Source
@@ -20,20 +21,16 @@ ROWS_LOOKED_AT = 100_000
 _EXAMPLES = 3
 _LONGEST_EXAMPLE = 30
 _MOST_COLUMNS = 200
-_LONGEST_NAME = 100
 
-_MOST_KINDS, _ROWS_PER_KIND = 60, 20
-"""A column that could be a relation has at most so many values, each of them on average in so many rows."""
-_FEW_KINDS = 10
-"""One that is called like a relation may have so many in any table."""
-_NEARLY_ALL = 0.9
-"""A column with more distinct values than this share of its rows holds remarks, not whom."""
+_FEW_KINDS, _MOST_GRADES = 10, 25
+"""A column called like a relation may have so many values in any table; one of numbers has at most so many."""
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_INTRODUCTION = "(?:[a-z][a-z ]*: )?(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?"
 _DATE = (
-    f"(?:[0-9]{{1,4}}[/.-][0-9]{{1,2}}[/.-][0-9]{{1,4}}|[0-9]{{1,2}}[ /-]{_MONTH}[ /-][0-9]{{2,4}}|"
+    f"{_INTRODUCTION}(?:[0-9]{{1,4}}[/.-][0-9]{{1,2}}[/.-][0-9]{{1,4}}|[0-9]{{1,2}}[ /-]{_MONTH}[ /-][0-9]{{2,4}}|"
     f"{_MONTH} [0-9]{{1,2}},? [0-9]{{4}})(?:[ t].*)?"
 )
-_YES_OR_NO = "('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n', '0', '1')"
+_YEAR_AND_MONTH = "[12][0-9]{3}-(?:0?[1-9]|1[0-2])"
 
 
 @dataclass(frozen=True)
@@ -93,11 +90,15 @@ def look(db: Scratch, source: Source) -> Guess:
     db.con.execute(f"CREATE OR REPLACE TABLE seen AS SELECT * FROM raw LIMIT {ROWS_LOOKED_AT}")
     (rows,) = db.con.execute("SELECT count(*) FROM seen").fetchone() or (0,)
     roles = by_name(names)
-    dated = sorted((name for n, name in enumerate(names) if _is_time(db, n)), key=is_birth)
+    months = {name for n, name in enumerate(names) if _is_time(db, n, _YEAR_AND_MONTH)}
+    dated = sorted(
+        (name for n, name in enumerate(names) if name in months or _is_time(db, n)),
+        key=lambda name: (is_birth(name), name in months),
+    )
     date = _time(db, names, roles, [name for name in dated if roles.get(name, "time") == "time"])
     end = split_date(names, end=True) if "ends" not in roles.values() and len(date) > 1 else ()
     other = {*dated, *date, *end, *(name for n, name in enumerate(names) if _is_address(db, n))}
-    _guess_by_values(db, names, {*roles, *other}, roles, rows)
+    guess_parties(db, names, {*roles, *other}, roles, rows)
     written = {role: name for name, role in reversed(roles.items())}
     notes = _guess_relation(db, names, {*roles, *other}, written, rows) if "relation" not in written else []
     notes += [*_who_won(db, source, written), *_nothing_there(db, names, written)]
@@ -127,33 +128,6 @@ def _of_number(name: str) -> str:
     return f"{plain(name).replace('_', ' ')} {{{name}}}"
 
 
-def _guess_by_values(
-    db: Scratch, names: Sequence[str], taken: Collection[str], roles: dict[str, str], rows: int
-) -> None:
-    """Give subject and object, where nobody has them, to the first columns of words.
-
-    A column of few values between two of many is what is done rather than to whom: person, post, country.
-    """
-    words: list[str] = []
-    few, unique = set(), set()
-    for number, name in enumerate(names):
-        if name in taken:
-            continue
-        filled, distinct, numbers, longest = db.con.execute(
-            f"""SELECT count(value), count(DISTINCT value), count(try_cast(value AS DOUBLE)), max(length(value))
-            FROM (SELECT extra{number} AS value FROM seen LIMIT 10000)"""
-        ).fetchone() or (0, 0, 0, 0)
-        if not numbers and 2 * filled > min(rows, 10000) and distinct > 1 and longest < _LONGEST_NAME:
-            words.append(name)
-            few |= {name} if distinct <= min(_MOST_KINDS, min(rows, 10000) / _ROWS_PER_KIND) else set()
-            unique |= {name} if distinct > _NEARLY_ALL * filled else set()
-    words.sort(key=is_kind)
-    missing = [role for role in ("subject", "object") if role not in roles.values()]
-    if len(missing) == 2 and words and words[0] not in few:
-        words[1:] = sorted(words[1:], key=lambda name: name in few | unique)
-    roles |= dict(zip(words, missing, strict=False))
-
-
 def _guess_relation(
     db: Scratch, names: Sequence[str], taken: Collection[str], written: dict[str, str], rows: int
 ) -> list[str]:
@@ -170,13 +144,14 @@ def _guess_relation(
             continue
         filled, distinct, whole, plain_answers, longest = db.con.execute(
             f"""SELECT count(value), count(DISTINCT value), count(try_cast(value AS BIGINT)),
-            count(*) FILTER (lower(value) IN {_YES_OR_NO}), max(length(value))
+            count(*) FILTER (lower(value) IN {YES_OR_NO}), max(length(value))
             FROM (SELECT extra{number} AS value FROM seen)"""
         ).fetchone() or (0, 0, 0, 0, 0)
-        most = max(_FEW_KINDS, rows / _ROWS_PER_KIND) if is_kind(name) else min(_MOST_KINDS, rows / _ROWS_PER_KIND)
+        most = max(_FEW_KINDS, rows / ROWS_PER_KIND) if is_kind(name) else min(MOST_KINDS, rows / ROWS_PER_KIND)
         few = 1 < distinct <= min(most, rows / 2) and 2 * filled > rows
-        if few and plain_answers < filled and longest < _LONGEST_NAME:
-            (numbers if whole > _NEARLY_ALL * filled else words).append(name)
+        grades = whole > NEARLY_ALL * filled
+        if few and plain_answers < filled and longest < LONGEST_NAME and not (grades and distinct > _MOST_GRADES):
+            (numbers if grades else words).append(name)
             gaps |= {name} if filled < rows else set()
     found = sorted(words, key=lambda name: (not is_kind(name), name in gaps)) or numbers
     if not found:
@@ -195,8 +170,8 @@ def _who_won(db: Scratch, source: Source, written: Mapping[str, str]) -> list[st
         return []
     at, *both = (f"extra{names.index(name)}" for name in (winner, one, other))
     (named,) = db.con.execute(f"SELECT avg(({at} IN ({', '.join(both)}))::INT) FROM seen").fetchone() or (0,)
-    sides = _sides(db, at, one, other)
-    if (not named or named < _NEARLY_ALL) and not sides:
+    sides = _sides(db, at, one, other) if not named or named < NEARLY_ALL else None
+    if not sides and (not named or named < NEARLY_ALL):
         return []
     won, first, second = (name if name.isidentifier() else identifier(name) for name in (winner, one, other))
     table = f"FROM read_csv($${source.path}$$, all_varchar = true)"
@@ -215,11 +190,15 @@ def _who_won(db: Scratch, source: Source, written: Mapping[str, str]) -> list[st
 
 
 def _sides(db: Scratch, at: str, one: str, other: str) -> tuple[str, str] | None:
-    """What a column says of the winner where that is no name but a side: white, of white_id and black_id."""
+    """What a column says of the winner where that is no name but a side: white, of white_id or w_id and black_id."""
     common = db.con.execute(f"SELECT {at} FROM seen GROUP BY 1 ORDER BY count(*) DESC LIMIT 5").fetchall()
     values = [value for (value,) in common if value is not None and plain(value)]
-    mine, yours = ([value for value in values if plain(name).startswith(plain(value))] for name in (one, other))
+    mine, yours = ([value for value in values if _begin_alike(plain(name), plain(value))] for name in (one, other))
     return (mine[0], yours[0]) if mine and yours and mine[0] != yours[0] and "$" not in mine[0] + yours[0] else None
+
+
+def _begin_alike(name: str, side: str) -> bool:
+    return name.startswith(side) or side.startswith(name.partition("_")[0])
 
 
 def _nothing_there(db: Scratch, names: Sequence[str], written: Mapping[str, str]) -> list[str]:
@@ -273,12 +252,13 @@ def _between(parts: Sequence[str]) -> str:
     return "/" if len(parts) == 2 else "-"
 
 
-def _is_time(db: Scratch, number: int) -> bool:
-    """Whether most values of a column are dates, ISO or not; plain numbers could be anything."""
+def _is_time(db: Scratch, number: int, written: str = _DATE) -> bool:
+    """Whether most values of a column are dates, ISO or written so; plain numbers could be anything."""
     column = f"extra{number}"
     total, dated = db.con.execute(
         f"""SELECT count({column}), count(*) FILTER (
-        try_cast({column} AS TIMESTAMP) IS NOT NULL OR regexp_full_match(trim(lower({column})), '{_DATE}'))
+        {"" if written != _DATE else f"try_cast({column} AS TIMESTAMP) IS NOT NULL OR "}
+        regexp_full_match(trim(lower({column})), '{written}'))
         FROM (SELECT {column} FROM seen LIMIT 1000)"""
     ).fetchone() or (0, 0)
     return bool(total and 2 * dated > total)

@@ -40,6 +40,7 @@ _SHAPES = dict.fromkeys("dmHIMS", r"\d{1,2}") | dict.fromkeys("aAbB", "[A-Za-z]+
     "Y": r"\d{4}", "y": r"\d{2}", "f": r"\d+", "p": "[AaPp][Mm]", "z": r"[+-]\d\d:?\d\d", "Z": "[A-Za-z_/]+",
 }  # fmt: skip
 _THREE = re.compile(r"(\d{4}|\d{1,2})([^\w%]{1,3}|_)(\d{1,2})([^\w%]{1,3}|_)(\d{4}|\d{1,2})")
+_BEFORE = re.compile("[A-Za-z][A-Za-z ]*: ")
 _ZONE_NAME = re.compile(r" \([A-Z]+\)$")
 """Mail writes the zone's name behind it: -0700 (PDT)."""
 
@@ -100,7 +101,8 @@ def find(con: "DuckDBPyConnection", text: str) -> str | None:
     values = [_ZONE_NAME.sub("", value) for (value,) in rows]
     # the shape is looked at first: duckdb would take a second to try all patterns
     half = len(values) / 2
-    known = dict.fromkeys((*KNOWN, *_unusual(values[0]))) if values else KNOWN
+    before = _introduction(values)
+    known = dict.fromkeys((*(before + one for one in KNOWN), *_unusual(values[0]))) if values else KNOWN
     fitting = [one for one in known if sum(shape(one).fullmatch(value) is not None for value in values) > half]
     if not fitting:
         return None
@@ -127,6 +129,12 @@ def _counts(con: "DuckDBPyConnection", patterns: list[str], text: str) -> dict[s
     counts = con.execute(f"SELECT {', '.join(columns)} FROM raw").fetchone()
     assert counts is not None
     return dict(zip(patterns, counts, strict=True))
+
+
+def _introduction(values: list[str]) -> str:
+    """The words that stand before every date: "Published: " before 3 May 2024."""
+    found = _BEFORE.match(min(values, default=""))
+    return found[0] if found and max(values).startswith(found[0]) else ""
 
 
 def _unusual(value: str) -> list[str]:

@@ -100,10 +100,13 @@ def rejects_files(paths: Sequence[Path], asked: Path | None, inputs: Sequence[Pa
 
 
 def _free(path: Path) -> Path:
-    number, target = 1, path.with_name(f"{path.name}.rejects.csv")
+    """A name for the bad rows of a file; those of a file in an archive go beside the archive."""
+    archive = next((folder for folder in path.parents if folder.is_file()), path)
+    name = ".".join((archive.name, *path.relative_to(archive).parts))
+    number, target = 1, archive.with_name(f"{name}.rejects.csv")
     while target.exists():
         number += 1
-        target = path.with_name(f"{path.name}.rejects-{number}.csv")
+        target = archive.with_name(f"{name}.rejects-{number}.csv")
     return target
 
 

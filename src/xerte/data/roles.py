@@ -132,7 +132,8 @@ def is_birth(name: str) -> bool:
 
 def is_kind(name: str) -> bool:
     """Whether a column is called like a kind of event."""
-    return not _KINDS.isdisjoint(plain(name).split("_"))
+    words = [word.rstrip("0123456789") for word in plain(name).split("_")]
+    return any(word in _KINDS or word.endswith(("type", "kind", "category")) for word in words)
 
 
 def is_part_of_date(name: str) -> bool:
