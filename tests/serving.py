@@ -17,8 +17,8 @@ from xerte.app.settings import ServerSettings
 
 
 def local(served: Served, settings: ServerSettings | None = None) -> TestClient:
-    """A client on the same machine."""
-    return TestClient(create_app(served, settings), client=("127.0.0.1", 5000))
+    """A client on the same machine, whose requests may take long: a busy machine is no reason to fail."""
+    return TestClient(create_app(served, settings or ServerSettings(timeout_s=600)), client=("127.0.0.1", 5000))
 
 
 @contextmanager

@@ -48,8 +48,8 @@ def test_the_newest_model_of_the_dataset_answers(
 
 def test_the_list_ends_with_what_needs_no_training() -> None:
     listed = models()
-    assert [one.name for one in listed if one.dataset is None][:1] == [FLOOR]
-    assert all(one.dataset is None for one in listed[-2:])
+    assert [(one.name, one.dataset) for one in listed[-2:]] == [(FLOOR, None), ("oracle", "world")]
+    assert all(one.folder for one in listed[:-2])
 
 
 def test_a_model_is_removed_and_nothing_else(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

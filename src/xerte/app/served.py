@@ -102,8 +102,6 @@ class Served:
     def models(self) -> list[schemas.TrainedModel]:
         """The models that can answer about this dataset; the default one first."""
         fits = [one for one in self.service.models() if one.dataset in (None, self.dataset.name)]
-        if self.dataset.name != "world":
-            fits = [one for one in fits if one.name != "oracle"]  # knows the causes of the embedded world
         fits.sort(key=lambda one: one.name != self.default)
         return [schemas.TrainedModel.model_validate(replace(one, folder=None)) for one in fits]  # paths stay here
 

@@ -149,13 +149,13 @@ def root(
 
     \b
     xerte demo                                          the main job on the embedded world
-    xerte data import my.csv --name mine                your own events
+    xerte data preview my.csv                           your own events; prints the import command
     xerte train mine                                    learn from them
     xerte evaluate mine                                 how good is it?
     xerte forecast mine "Ada Lund" "visits" 2024-05-01  what comes next?
     xerte ask mine "Ada Lund" "?" "?" --within 30d      how likely is it?
     xerte explain mine "Ada Lund" "visits" 2024-05-01   and why?
-    xerte faithfulness mine                             does the answer hang on what is shown?
+    xerte faithfulness mine                             does the answer depend on what is shown?
 
     Data and trained models are kept under $XERTE_HOME (default: the platform's folder for user data).
     """

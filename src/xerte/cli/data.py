@@ -26,7 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name, or 
 
 @data.command("list")
 def list_datasets(as_json: AsJson = False) -> None:
-    """Lists the embedded world, the benchmarks, your datasets.
+    """Lists the embedded world, the benchmarks and your datasets.
 
     \b
     xerte data list

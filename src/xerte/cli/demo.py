@@ -25,7 +25,7 @@ EPOCHS = 2
 def demo(as_json: AsJson = False) -> None:
     """Runs the main job on the embedded world.
 
-    It trains a model, judges it between floor and ceiling, and asks it why.
+    It trains a model, compares it with the simplest and the best possible forecasts, and asks it why.
 
     Every event of the world has a known cause, so the table says which kinds of cause were understood.
 

@@ -26,7 +26,7 @@ def follow(
     ],
     table: Annotated[str | None, typer.Option(help="With PostgreSQL: the table.")] = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="With PostgreSQL: a column with another name.")
+        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="With PostgreSQL: what a column is called there.")
     ] = None,
     bad_rows: Annotated[
         BadRows,

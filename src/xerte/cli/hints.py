@@ -13,6 +13,7 @@ _HINTS = {
     "name_taken": "choose another name, or replace it with --replace",
     "needs_query": 'say what to read with `xerte data import … --sql "FROM table"`',
     "not_imported": "prepare it with `xerte data import`",
+    "not_reached": "check the connection, or take the files from a folder with --from",
     "not_published": "take it under a name of your own with `xerte data import`",
     "one_column": "if that is several, say what stands between them with --delimiter",
     "other_training": "train into another folder with --out, or first `xerte model remove {folder}`",

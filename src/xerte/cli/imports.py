@@ -78,7 +78,7 @@ def import_events(
     time_zone: Annotated[
         str | None, typer.Option(help="Time zone of times without one, like Europe/Berlin (default: UTC).")
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="second … year (default: found from the gaps).")] = None,
+    unit: Annotated[str | None, typer.Option(help="second … year (default: detected from the gaps).")] = None,
     split: Annotated[str | None, typer.Option(help="Fractions of train, valid and test: 0.8,0.1,0.1.")] = None,
     valid_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: where valid starts.")] = None,
     test_from: Annotated[str | None, typer.Option(metavar="DATE", help="Split by date: where test starts.")] = None,

@@ -60,7 +60,7 @@ def merge(
     aliases: Annotated[Path | None, typer.Option(help="Many at once: a file with columns alias, name.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Makes one entity of two names. What was written is kept beside each fact, and `unmerge` undoes it.
+    """Makes one entity of two names. The names as written are kept beside each fact; `unmerge` undoes it.
 
     \b
     xerte data merge mine IRAN Iran

@@ -43,7 +43,7 @@ def list_models(as_json: AsJson = False) -> None:
     ]
     columns = ("name", "model", "dataset", "preset", "trained", "valid MRR", "test MRR")
     print_table("", columns, rows, left=5)
-    if not any(one.dataset for one in found):
+    if all(one.folder is None for one in found):
         print_text("Nothing is trained yet: `xerte train DATA` does that.")
 
 

@@ -150,7 +150,7 @@ def simulate(
 ) -> None:
     """Writes the answers of simulated respondents.
 
-    They are random, names-the-answer, recency and model.
+    There are four kinds: random, names-the-answer, recency and model.
 
     \b
     xerte survey simulate --key key.json --out answers

@@ -55,6 +55,12 @@ def download(
             arrived = part.stat().st_size if part.exists() else 0
             failures = failures + 1 if arrived <= furthest else 1
             furthest = max(furthest, arrived)
+            if failures >= ATTEMPTS and not arrived and isinstance(error, urllib.error.URLError):
+                raise DownloadError(
+                    f"{urllib.parse.urlsplit(url).netloc} cannot be reached ({error.reason})",
+                    hint="check the connection, or take the files from a folder",
+                    code="not_reached",
+                ) from None
             if failures >= ATTEMPTS:
                 raise DownloadError(
                     f"{url} sent nothing new in {failures} tries ({error}), {arrived} of {size} bytes are here",

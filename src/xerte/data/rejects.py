@@ -142,6 +142,6 @@ def _fault(
             return Fault(titles[role], "", NO_OBJECT if role == "object" else "nothing there")
     if texts.get("ends", "").strip() and reading.read(scratch.con, texts["time"].strip()) is not None:
         if reading.read(scratch.con, texts["ends"].strip()) is not None:
-            return Fault(titles["ends"], texts["ends"], f"before it begins ({texts['time']})")
+            return Fault(titles["ends"], texts["ends"], f"ends before it begins ({texts['time']})")
         return Fault(titles["ends"], texts["ends"], reading.problem(texts["ends"]))
     return Fault(titles["time"], texts["time"], reading.problem(texts["time"]))

@@ -46,6 +46,7 @@ class Entry:
         build: of a model that learns: settings, frame and seed -> the untrained module.
         explains: by what it explains a forecast; empty where it does not.
         presets: of a model that learns: the first is taken unless one is named.
+        only: the one dataset it knows; empty where it takes any.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Entry:
     build: Callable[[Any, Frame, int], Learner] | None = None
     explains: str = ""
     presets: tuple[str, ...] = ()
+    only: str = ""
 
     @property
     def learns(self) -> bool:
@@ -114,7 +116,9 @@ MODELS = {
             make=_recurrence,
             explains="counted facts",
         ),
-        Entry("oracle", "knows the rules of the embedded world (the ceiling); only for world", make=_oracle),
+        Entry(
+            "oracle", "knows the rules of the embedded world (the ceiling); only for world", make=_oracle, only="world"
+        ),
         Entry("transe", "e_s + r ≈ e_o (Bordes et al. 2013); static", settings=TranslationSettings, build=TransE),
         Entry("distmult", "⟨e_s, r, e_o⟩ (Yang et al. 2015); static", settings=FactorSettings, build=DistMult),
         Entry("complex", "Re⟨e_s, r, ē_o⟩ (Trouillon et al. 2016); static", settings=FactorSettings, build=ComplEx),

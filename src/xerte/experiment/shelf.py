@@ -58,7 +58,7 @@ def trained_models(dataset: str | None = None) -> list[TrainedModel]:
 
 def models() -> list[TrainedModel]:
     """The trained models, then those that need no training."""
-    free = [TrainedModel(name, name) for name, kind in MODELS.items() if not kind.learns]
+    free = [TrainedModel(name, name, kind.only or None) for name, kind in MODELS.items() if not kind.learns]
     return [*trained_models(), *free]
 
 

@@ -176,7 +176,7 @@ class TrainedModel(Body):
     model: str
     """What it is: xerte, recurrence, tntcomplex …"""
     dataset: str | None
-    """What it was trained on; null for one that needs no training."""
+    """What it was trained on, or the only one it knows; null for one that takes any."""
     preset: str | None
     trained: str | None
     """When, in UTC."""
