@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import xerte
 from fuzz import postgres
@@ -15,6 +16,7 @@ from xerte import storage
 from xerte.api import follow as following
 from xerte.api.follow import Directory, Lines, follow
 from xerte.api.imports import import_events
+from xerte.cli import app
 from xerte.data import live
 from xerte.errors import InputError
 
@@ -238,6 +240,11 @@ def test_lines_are_known_by_their_ids_and_bad_ones_are_told(mine: str) -> None:
         "not JSON (Expect",
         "no time is given",
     ]
+
+
+def test_a_program_reads_a_line_for_every_batch(mine: str) -> None:
+    said = CliRunner().invoke(app, ["follow", mine, "-", "--json"], input=lines("a", id="1") + lines("b", id="2"))
+    assert [json.loads(line)["stored"] for line in said.stdout.splitlines()] == [2]
 
 
 @pytest.fixture(scope="module")

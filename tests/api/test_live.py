@@ -223,6 +223,15 @@ def test_what_is_no_backup_is_refused_and_changes_nothing(mine: str, tmp_path: P
     assert len(xerte.load(mine).facts) == 61
 
 
+def test_a_backup_overwrites_a_file_only_when_told_to(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.tar").write_text("not a backup")
+    command = ["data", "backup", mine, str(tmp_path / "notes.tar")]
+    assert "exists already" in CliRunner().invoke(app, command).stderr
+    assert (tmp_path / "notes.tar").read_text() == "not a backup"
+    assert CliRunner().invoke(app, [*command, "--force"]).exit_code == 0
+    assert len(live.restore(tmp_path / "notes.tar", "again").facts) == 60
+
+
 def test_a_dataset_is_compacted_in_the_background_where_much_was_appended(
     mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -407,6 +407,7 @@ def test_corrections_and_retractions_and_what_was_known_when(folder: Path, when:
         ({"time": "2999-01-01"}, "event 2: 2999-01-01 is more than a year ahead"),
         ({"subject": "  "}, "event 2: no subject is given"),
         ({"known_at": "late"}, "event 2: known_at 'late' is not a date and time"),
+        ({"known_at": "2999-01-01"}, "event 2: known_at 2999-01-01 is in the future"),
         ({"action": "undo"}, "event 2: the action 'undo' is unknown"),
         ({"action": "retract", "time": "2024-01-30"}, r"event 2: there is no fact \(Ann, .*01-30\) to retract"),
         ({"action": "retract", "subject": "Nobody"}, r"event 2: there is no fact \(Nobody, .*\) to retract"),
@@ -525,13 +526,17 @@ def test_the_latest_fact_is_one_that_stands(folder: Path) -> None:
 
 
 def test_the_future_is_taken_where_it_is_meant(folder: Path) -> None:
-    assert len(store.open_dataset(folder).append([{**VISIT, "time": "2999-01-01"}], future=True).facts) == 5
+    late = {**VISIT, "time": "2999-01-01", "known_at": "2999-01-02"}
+    assert len(store.open_dataset(folder).append([late], future=True).facts) == 5
 
 
 def test_events_that_are_none(folder: Path) -> None:
     for odd in ("Ann", 7, ("Ann", "visits")):
         with pytest.raises(InputError, match="event 1 is neither a mapping nor"):
             store.open_dataset(folder).append([odd])
+    for none in (7, "Ann", VISIT):
+        with pytest.raises(InputError, match="events are a list of mappings"):
+            store.open_dataset(folder).append(none)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="lies in no folder"):
         small().append([VISIT])
 

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import xerte
+from xerte.api import training
 from xerte.api.imports import import_events
 from xerte.api.service import Service
 from xerte.api.training import continue_training, decisions, roll_back, why
@@ -82,6 +83,23 @@ def test_a_model_that_is_not_better_does_not_take_over(mine: str) -> None:
 
     with pytest.raises(InputError, match="scales is no setting of training that goes on"):
         continue_training(mine, scales=(1.0,))
+
+
+def test_training_that_was_stopped_goes_on_from_its_best_epoch(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    epochs: list[object] = []
+    folder = xerte.home.home_folder() / "runs" / "mine-short"
+    with monkeypatch.context() as patched:
+        patched.setattr(training, "deadline", lambda _: lambda: bool(epochs))
+        half = xerte.train("mine", epochs=3, steps=1, factor=False, folder=folder, on_epoch=epochs.append)
+    assert half.metadata["unfinished"] == {"epochs": 1, "of": 3}
+    xerte.load(mine).append(events(DAYS + 1, DAYS + 20, swapped=False))
+    done = continue_training(mine, "mine-short", epochs=1)
+    assert (done.name, done.continues) == ("mine-short@2", "mine-short")
+
+
+def test_there_must_be_something_to_go_on_from(mine: str) -> None:
+    with pytest.raises(InputError, match="recurrence is no trained model: train one on mine first"):
+        continue_training(mine, "recurrence")
 
 
 @pytest.mark.parametrize(("times", "sizes"), [(range(9, 20), (18, 1, 2)), ([10, 11, 12], (11, 1, 1)), ([10, 11], None)])

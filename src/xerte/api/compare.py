@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xerte.api import schemas
 from xerte.api.datasets import load
 from xerte.api.forecast import UNKNOWN, Forecast, Question, Time, refuse_bad_top
 from xerte.api.model import Model
 from xerte.data.dataset import Dataset
 from xerte.data.directions import is_reciprocal, relation_of
 from xerte.errors import InputError
+
+if TYPE_CHECKING:
+    from xerte.api import schemas
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,10 @@ class Comparison:
     places: dict[str, tuple[Place, ...]]
     truth: tuple[str, ...] = ()
 
-    def to_body(self) -> schemas.Comparison:
+    def to_body(self) -> "schemas.Comparison":
         """The document that `--json` prints."""
+        from xerte.api import schemas
+
         models = [
             {"model": name, "answers": one.answers, "notes": one.notes}
             for name, one in zip(self.models, self.forecasts, strict=True)

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
-from xerte.api import schemas
 from xerte.api.forecast import Answer, Forecast, Question
 from xerte.errors import InputError
 from xerte.explanation import export, page
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from xerte.api import schemas
     from xerte.api.analysis import Change, Contrast, Steadiness, Timeline
     from xerte.api.explainer import Case
 
@@ -106,7 +106,7 @@ class Explanation:
 
     def to_body(
         self, dismissed: bool = False, forecast: Forecast | None = None, asked: Mapping[str, object] | None = None
-    ) -> schemas.Explanation:
+    ) -> "schemas.Explanation":
         """The document that `--json` prints.
 
         Args:
@@ -114,6 +114,8 @@ class Explanation:
             forecast: the one explained, where facts were hidden or supposed: the document says what that changed.
             asked: what was asked next, by the name of its field.
         """
+        from xerte.api import schemas
+
         fields = ("question", "answers", "answer", "score", "notes", "evidence", "paths")
         more = ("rank", "rest", "parts", "reasons", "verdict")
         body = {name: getattr(self, name) for name in (*fields, *more)}

@@ -60,7 +60,7 @@ def follow(
 
     def acknowledge(report: "Report") -> None:
         if as_json:
-            print_json(_body(report))
+            print_json(_body(report), indent=None)
 
     chosen = _source(source, table, column or [], tell, once, bad_rows)
     try:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
+from xerte.cli.output import AsJson, Force, busy, print_json, print_table, print_text
 from xerte.data.words import counted
 from xerte.errors import InputError
+from xerte.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from xerte.api.live import Appended
@@ -171,6 +172,7 @@ def compact(name: Name, as_json: AsJson = False) -> None:
 def backup(
     name: Name,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where it goes: one tar file.")],
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Writes a dataset to one file, while others append.
@@ -180,6 +182,7 @@ def backup(
     """
     from xerte.api import live
 
+    refuse_to_overwrite(file, [], force)
     with busy(f"backing up {name}"):
         live.backup(name, file)
     if as_json:

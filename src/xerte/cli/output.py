@@ -22,10 +22,10 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-def print_json(value: Any) -> None:
-    """One JSON document; names keep their letters, and what is not a number becomes null."""
+def print_json(value: Any, indent: int | None = 2) -> None:
+    """One JSON document, on one line without an indent; names keep their letters, what is no number becomes null."""
     # the same characters as in `escaped` are written as JSON writes them; outside of texts there are none
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
     typer.echo(
         "".join(sign if escaped(sign) == sign else json.dumps(sign)[1:-1] for sign in text) if _odd(text) else text
     )

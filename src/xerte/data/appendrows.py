@@ -1,7 +1,7 @@
 """Rows of an append, read: what each does, its names and its ticks. What is wrong is told with where it stands."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ WAS = "was"
 OF_ROW = frozenset(FIELDS)
 _ACTIONS = {"add": Kind.FACT, "correct": Kind.CORRECTION, "retract": Kind.RETRACTION}
 _STEPS_AHEAD = 1000
+_CLOCKS_DIFFER = timedelta(days=1)
+_MEANT = "allow the future if it is meant"
 _LONGEST = 10_000
 
 Row = tuple[str, Mapping[str, Any]]
@@ -76,16 +78,17 @@ class Reader:
             InputError: a row is wrong, and nobody is told.
         """
         latest, events = None if self._future else self._latest(), list[Event]()
+        tomorrow = int((datetime.now(UTC) + _CLOCKS_DIFFER).timestamp() * 1_000_000)
         for where, row in rows:
             try:
-                events.append(self._read(where, row, latest))
+                events.append(self._read(where, row, latest, tomorrow))
             except InputError as error:
                 if on_bad is None:
                     raise
                 on_bad(where, error)
         return events
 
-    def _read(self, where: str, row: Mapping[str, Any], latest: int | None) -> Event:
+    def _read(self, where: str, row: Mapping[str, Any], latest: int | None, tomorrow: int) -> Event:
         action = _text(row.get("action")) or "add"
         if action not in _ACTIONS:
             raise InputError(f"{where}: the action {action[:40]!r} is unknown, there are {', '.join(_ACTIONS)}")
@@ -102,6 +105,8 @@ class Reader:
             since = None if known in (None, "") else self._moment(known)
         except InputError as error:
             raise InputError(f"{where}: known_at {error}") from None
+        if since is not None and since > tomorrow and not self._future:
+            raise InputError(f"{where}: known_at {_text(known)[:40]} is in the future", hint=_MEANT, code="future")
         if kind is Kind.RETRACTION:
             named = None if id is not None else self._fact(where, row)
             return Event(where, kind, id, None, named, since, extras)
@@ -114,7 +119,7 @@ class Reader:
         if latest is not None and fact[3] > latest:
             raise InputError(
                 f"{where}: {_text(row['time'])} is more than a year ahead",
-                hint="allow the future if it is meant",
+                hint=_MEANT,
                 code="future",
             )
         return Event(where, kind, id, fact, named, since, extras)

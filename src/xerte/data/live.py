@@ -199,8 +199,12 @@ def append(dataset: Dataset, events: Iterable[Any], *, future: bool = False) -> 
     return refreshed(dataset), report
 
 
-def rows_of(events: Iterable[Any]) -> Iterator[Row]:
+def rows_of(events: Any) -> Iterator[Row]:
     """Events as a program has them: mappings, or (subject, relation, object, time)."""
+    if not isinstance(events, Iterable) or isinstance(events, str | bytes | Mapping):
+        raise InputError(
+            f"events are a list of mappings or of (subject, relation, object, time), not {str(events)[:60]}"
+        )
     for number, event in enumerate(events, 1):
         where = f"event {number}"
         if isinstance(event, Mapping):

@@ -18,7 +18,7 @@ from xerte.experiment.answering import decide
 from xerte.experiment.device import choose_device
 from xerte.experiment.growing import with_weights
 from xerte.experiment.opening import make
-from xerte.experiment.saved import find_model, is_model, load_model, metadata_of, save_model
+from xerte.experiment.saved import find_model, load_model, metadata_of, save_model
 from xerte.forecaster import Forecaster, Learner
 from xerte.graph.index import TemporalIndex
 from xerte.graph.stored import index_of
@@ -112,8 +112,8 @@ def continue_training(
         InputError: no such model, too little came since, or it cannot go on.
     """
     folder, chosen = find_model(name), choose_device(device)
-    if folder is None or not is_model(folder):
-        raise InputError(f"there is no trained model {name} to go on from: train one first")
+    if folder is None:  # a training that was stopped has a best epoch to go on from
+        raise InputError(f"{name} is no trained model: train one on {dataset.name} first")
     old, metadata = load_model(folder, dataset)
     answered, _ = make(name, dataset, chosen)
     assert old.lineage is not None
