@@ -5,6 +5,7 @@ import copy
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -63,8 +64,45 @@ def test_a_client_that_sends_all_before_it_listens_hears_why_it_is_refused(tmp_p
     assert (refused.value.code, json.load(refused.value)["code"]) == (413, "too_large")
 
 
-@pytest.mark.parametrize("line", [b"no HTTP at all", b"GET /api/v1/entities?search=" + b"x" * 70_000 + b" HTTP/1.1"])
-def test_what_is_no_http_is_refused_in_the_shape_of_every_error(line: bytes) -> None:
+ENDLESS = [b"x" * 6000] * 20
+LONG_ADDRESS = b"GET /api/v1/entities?search=" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"no HTTP at all\r\n\r\n"],
+        [LONG_ADDRESS],
+        [b"GET /", *ENDLESS],
+        [b"GET / HTTP/1.1\r\n", *(b"a: %b\r\n" % piece for piece in ENDLESS)],
+        [b"GET / HTTP/1.1\r\n" + b"".join(b"a: %b\r\n" % piece for piece in ENDLESS) + b"\r\n"],
+        [b"GET / HTTP/1.1\r\na: ", *ENDLESS],
+        [CHUNKED + b"0\r\n", *(b"a: %b\r\n" % piece for piece in ENDLESS)],
+        [CHUNKED + b"0\r\na: ", *ENDLESS],
+        [CHUNKED, b"1;", *ENDLESS],
+    ],
+    ids=["none", "address", "endless address", "headers", "at once", "header", "trailers", "trailer", "extension"],
+)
+def test_what_is_no_http_or_has_no_end_is_refused_in_the_shape_of_every_error(pieces: list[bytes]) -> None:
+    sent = _sent(pieces)
+    head, _, body = sent[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-length: %d" % len(body) in head
+    assert json.loads(body)["code"] == "bad_http"
+    assert sent[1:] == [b""], "it hangs up"
+
+
+def test_bodies_however_long_and_in_however_small_pieces_are_no_head() -> None:
+    body = [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in ENDLESS]
+    small = [b"1\r\nx\r\n"] * 30_000
+    plain = b"POST / HTTP/1.1\r\ncontent-length: 120000\r\n\r\n"
+    for pieces in ([CHUNKED, *body, b"0\r\n\r\n"], [CHUNKED, b"".join(small), b"0\r\n\r\n"], [plain, *ENDLESS]):
+        assert _sent([*pieces, *pieces]) == []
+
+
+def _sent(pieces: Sequence[bytes]) -> list[bytes]:
+    """What a connection answers by itself to what comes piece by piece, b"" where it is closed."""
     sent: list[bytes] = []
 
     class Transport(asyncio.Transport):
@@ -74,17 +112,21 @@ def test_what_is_no_http_is_refused_in_the_shape_of_every_error(line: bytes) -> 
         def close(self) -> None:
             sent.append(b"")
 
-    async def ask() -> None:
+        def is_closing(self) -> bool:
+            return b"" in sent
+
+        def pause_reading(self) -> None:
+            pass
+
+    async def ask() -> list[bytes]:
         protocol = Protocol(Config(create_nothing, log_config=None), ServerState(), {})
         protocol.connection_made(Transport())
-        protocol.data_received(line + b"\r\n\r\n")
+        for piece in pieces:
+            if b"" not in sent:
+                protocol.data_received(piece)
+        return list(sent)  # the application has not run yet
 
-    asyncio.run(ask())
-    head, _, body = sent[0].partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 400 ")
-    assert b"content-length: %d" % len(body) in head
-    assert json.loads(body)["code"] == "bad_http"
-    assert sent[1:] == [b""], "it hangs up"
+    return asyncio.run(ask())
 
 
 async def create_nothing(scope: Any, receive: Any, send: Any) -> None:
