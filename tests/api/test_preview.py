@@ -50,7 +50,8 @@ def test_problems_are_told(tmp_path: Path) -> None:
 
 
 def test_where_no_column_is_the_relation_a_text_will_do(tmp_path: Path) -> None:
-    seen = preview([table(tmp_path / "e.csv", "country_a,country_b,date", ["a,b,2024-01-01", "b,c,2024-01-02"])])
+    rows = ["a,b,2024-01-01", "b,c,2024-01-02", "c,a,2024-01-03"]
+    seen = preview([table(tmp_path / "e.csv", "country_a,country_b,date", rows)])
     assert seen.problems == ["no column looks like the relation: choose one, or write what is done, like =beats"]
     assert "--relation '=<what is done>'" in seen.command
 
@@ -158,7 +159,8 @@ def test_unusual_signs_between_day_month_and_year(tmp_path: Path, times: tuple[s
 
 
 def test_columns_without_a_name_are_told(tmp_path: Path) -> None:
-    seen = preview([table(tmp_path / "e.csv", ",subject,relation,,object,time", ["0,a,r,x,b,2024-01-01"])])
+    rows = [f"{n},a,r,x,b,2024-01-0{n}" for n in range(1, 4)]
+    seen = preview([table(tmp_path / "e.csv", ",subject,relation,,object,time", rows)])
     assert seen.problems == ["2 columns have no name (1, 4): use the position"]
 
 
@@ -386,3 +388,15 @@ def test_words_before_a_date_are_part_of_its_pattern(tmp_path: Path, monkeypatch
     assert "--time remark --time-format 'Seen on: %A, %B %d, %Y'" in seen.command
     run = CliRunner().invoke(app, shlex.split(seen.command)[1:])
     assert "1791-01-01 to 1791-01-28" in run.output
+
+
+def test_a_table_of_a_single_year_is_told(tmp_path: Path) -> None:
+    rows = [f"A{n % 9},visits,B{n % 7},2000" for n in range(50)]
+    seen = preview([table(tmp_path / "e.csv", "origin,kind,destination,year", rows)])
+    assert seen.problems == ["year has too few different times: train, valid and test need one each"]
+
+
+def test_one_long_name_makes_no_remarks_of_a_column(tmp_path: Path) -> None:
+    rows = [f"P{n},D{n % 80}{' of the county' * 9 * (n == 5)},C{n % 4},2024-01-{n % 28 + 1:02}" for n in range(400)]
+    seen = preview([table(tmp_path / "e.csv", "person,dept,cause,date", rows)])
+    assert "--subject person --relation cause --object dept" in seen.command

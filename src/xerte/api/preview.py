@@ -17,6 +17,7 @@ from xerte.data.source import FileFormat, Source
 from xerte.data.times import TimeReading
 from xerte.data.words import counted
 from xerte.errors import InputError
+from xerte.types import Split
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 _LINES = 100_000
@@ -119,6 +120,8 @@ def _problems(guess: Guess, faults: Sequence[str]) -> list[str]:
             problems.append(f"no column looks like the {role}: choose one{instead}")
         elif role in filled and filled[role].filled < 100:
             problems.append(f"{filled[role].name} ({role}) is empty in {100 - filled[role].filled} % of rows")
+    if guess.written.get("time") in {column.name for column in guess.columns if column.distinct < len(Split)}:
+        problems.append(f"{guess.written['time']} has too few different times: train, valid and test need one each")
     problems += guess.notes
     if isinstance(guess.reading, InputError):
         problems.append(str(guess.reading))

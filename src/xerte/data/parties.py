@@ -9,10 +9,11 @@ from xerte.data.reading import Scratch
 from xerte.data.roles import is_kind, plain
 
 LONGEST_NAME = 100
+"""A column where more than one value in a hundred is longer holds remarks, not names."""
 MOST_KINDS, ROWS_PER_KIND = 60, 20
 """A column that could be a relation has at most so many values, each of them on average in so many rows."""
 NEARLY_ALL = 0.9
-"""A column with more distinct values than this share of its rows holds remarks, not whom."""
+"""A column with more distinct values than this share of its rows names hardly anything twice."""
 YES_OR_NO = "('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n', '0', '1')"
 _ROWS, _TINY, _FEW = 10_000, 3, 0.1
 _SHARED, _LEAST_SHARED = 0.5, 5
@@ -51,12 +52,12 @@ def _words(db: Scratch, places: Mapping[str, str], rows: int) -> tuple[list[str]
     words: list[str] = []
     few, unique, tiny = set(), set(), set()
     for name, place in places.items():
-        filled, distinct, longest, others = db.con.execute(
-            f"""SELECT count(value), count(DISTINCT value), max(length(value)),
+        filled, distinct, long, others = db.con.execute(
+            f"""SELECT count(value), count(DISTINCT value), quantile_disc(length(value), 0.99),
             count(*) FILTER (try_cast(value AS DOUBLE) IS NOT NULL OR lower(value) IN {YES_OR_NO})
             FROM (SELECT {place} AS value FROM seen LIMIT {_ROWS})"""
         ).fetchone() or (0, 0, 0, 0)
-        if others <= _FEW * filled and 2 * filled > looked_at and distinct > 1 and longest < LONGEST_NAME:
+        if others <= _FEW * filled and 2 * filled > looked_at and distinct > 1 and long < LONGEST_NAME:
             words.append(name)
             tiny |= {name} if distinct <= _TINY else set()
             few |= {name} if distinct <= min(MOST_KINDS, looked_at / ROWS_PER_KIND) else set()
