@@ -58,7 +58,7 @@ class ModelSettings(BaseModel):
     dims: tuple[Width, ...] = Field(default=(256, 128, 64, 32, 16), description="hidden size per step")
     static_dim: int = Field(default=256, ge=1, le=WIDEST, description="d_S")
     time_dim: int = Field(default=256, ge=0, le=WIDEST, description="d_T; 0: no time encoding (xERTE-Static)")
-    diachronic: bool = Field(default=False, description="frequencies and phases of its own for every entity")
+    diachronic: bool = Field(default=False, description="every entity has its own frequencies and phases")
     sampling: Sampling = Sampling.EXPONENTIAL
     time_scale: float = Field(default=2.0, gt=0, description="units over which exponential weights fall by e")
     replacement: bool = Field(default=False, description="draw with replacement (uniform sampling only)")

@@ -47,7 +47,7 @@ class TieType(StrEnum):
 
 
 class Precision(StrEnum):
-    """What a factor keeps of its digits in a matrix product."""
+    """How many digits of its factors a matrix product keeps."""
 
     FLOAT32 = "float32"  # all 23 bits behind the point
     TF32 = "tf32"  # 10 of them; GPUs only

@@ -13,7 +13,7 @@ Summed = tuple[Float[Tensor, ""], Num[Tensor, ""]]
 
 
 class LossFunction(StrEnum):
-    """The two losses on offer."""
+    """What training minimises."""
 
     BCE = "bce"  # binary cross-entropy over the entities in the graphs
     NLL = "nll"  # -log of the answer's score, where the graph holds it

@@ -41,7 +41,7 @@ class PartsSettings(BaseModel):
     messages: int = Field(default=6, ge=1, le=256, description="numbers per time scale that sum up a pair's facts")
     width: int = Field(default=96, ge=1, le=4096, description="width of the factor's hidden layers")
     others: int = Field(
-        default=0, ge=0, description="so many candidates that walks reach and s never met are read by the factor too"
+        default=0, ge=0, description="how many candidates that walks reach and s never met the factor also reads"
     )
 
     rivals: bool = Field(default=False, description="the factor reads candidates beside one another, too")
