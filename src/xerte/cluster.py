@@ -59,12 +59,13 @@ class Cluster:
         options: dict[str, Any] = {"runtime_env": {"env_vars": variables}, "log_to_driver": False}
         options |= {"logging_level": "ERROR", "configure_logging": False}
         try:
-            try:
-                self._ray.init(address=address, **options)
-            except ConnectionError:
-                if address != AUTO:
-                    raise
-                self._ray.init(address="local", **options)
+            with _unheard():
+                try:
+                    self._ray.init(address=address, **options)
+                except ConnectionError:
+                    if address != AUTO:
+                        raise
+                    self._ray.init(address="local", **options)
         except (
             ConnectionError,
             RuntimeError,
@@ -147,6 +148,19 @@ def _quieten(ray: "ModuleType") -> None:
     """What Ray says about dead workers would go to standard output, into JSON; what became of them is told here."""
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # nor tracebacks of all other tasks that failed
     ray._private.worker.print_to_stdstream = lambda *_, **__: None  # there is no option for it
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Standard error leads nowhere for a moment: Ray's native code writes there which level of its log was set."""
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
 
 
 def _ray() -> "ModuleType":

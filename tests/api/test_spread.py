@@ -22,7 +22,7 @@ from xerte.api.faithfulness import faithfulness
 from xerte.api.model import Model
 from xerte.api.service import Service
 from xerte.api.spread import Source, evaluate_on, forecast_parts, run_on
-from xerte.cluster import Cluster
+from xerte.cluster import Cluster, _unheard
 from xerte.data import live, store
 from xerte.data.world import generate
 from xerte.errors import InputError, XerteError
@@ -234,6 +234,13 @@ def test_what_ray_says_of_dead_workers_stays_out_of_the_output(
     ray._private.worker.print_to_stdstream(said, ignore_prefix=False)
     logging.getLogger("ray.any").error("Unhandled error: Traceback of a second task that failed")
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_ray_writes_while_it_starts_stays_out_of_the_output(capfd: pytest.CaptureFixture[str]) -> None:
+    with _unheard():
+        os.write(2, b"Set ray log level")
+    os.write(2, b"heard")
+    assert capfd.readouterr() == ("", "heard")
 
 
 def test_a_worker_that_finds_other_facts_or_weights_answers_nothing(model: Model) -> None:

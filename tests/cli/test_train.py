@@ -166,6 +166,7 @@ def test_a_limit_stops_training_which_answers_at_once_and_goes_on(mine: str, tmp
     assert (body["unfinished"], len(body["epochs"])) == ({"epochs": 0, "of": 2}, 1)
     text = ok("forecast", mine, "Ann", "visits", "60", "--model", tmp_path / "model")
     assert "note: its training was stopped within the first epoch" in text
+    assert "test" in ok("evaluate", mine, "--model", tmp_path / "model"), "its test MRR is kept for the list, too"
     assert json.loads(ok("train", mine, *small, tmp_path / "model", "--json")) == whole | {
         "folder": str(tmp_path / "model"),
         "epochs": [dict(one, seconds=ANY, valid_seconds=ANY) for one in whole["epochs"]],

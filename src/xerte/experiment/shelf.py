@@ -17,7 +17,7 @@ from xerte.experiment.registry import MODELS
 from xerte.experiment.saved import CHECKPOINT, dataset_of, fits, models_in, own_shelves, usable_metadata
 from xerte.home import home_folder
 from xerte.storage import atomic_write, lock, remove
-from xerte.training.checkpoint import STATE, has_state, read_metadata, remove_state
+from xerte.training.checkpoint import STATE, has_state, remove_state
 
 _TESTED = "test.json"
 
@@ -139,7 +139,7 @@ def keep_test_mrr(name: str, dataset: str, mrr: float) -> None:
     if folder is None or dataset_of(folder) != dataset or folder.resolve().is_relative_to(saved.PRETRAINED.resolve()):
         return
     with suppress(OSError):  # a folder that cannot be written to: it is measured again next time
-        kept = {"version": version(read_metadata(folder)), "mrr": mrr}
+        kept = {"version": version(usable_metadata(folder)), "mrr": mrr}
         atomic_write(folder / _TESTED, json.dumps(kept).encode())
 
 
