@@ -319,6 +319,8 @@ def test_nothing_appended_is_read_before_it_was_known_and_what_was_retracted_sin
     assert "10 facts became known only at 2024-02-24 or later: not read" in early.notes
     assert early.evidence == before.ask("e3", "likes", "e28", **asked).evidence
     assert not any("became known" in note for note in now.ask("e3", "likes", "e28", at="2024-01-10").notes)
+    first = now.ask("e3", "likes", "e28", within="7d", as_of="2023-12-01")
+    assert "nothing is known before 2023-12-01: every answer is a guess" in first.notes
     late = now.ask("e3", "likes", "e28", **asked | {"as_of": "2024-02-26"})
     assert late.answers[0].probability > 2 * early.answers[0].probability
     assert {one.time for one in late.evidence} <= {f"2024-02-{day}" for day in range(10, 20)}

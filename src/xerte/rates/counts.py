@@ -113,8 +113,6 @@ class Groups:
         else:
             known = np.array([len(self.facts(one, size)) for one in group.tolist()], np.int64)
         at = known[:, None] - 1 - np.arange(number)
-        if not len(order):
-            return np.full(at.shape, -1)
         return np.where(at >= 0, order[(start[group][:, None] + at).clip(0, len(order) - 1)], -1)
 
 
@@ -316,6 +314,8 @@ class Known:
 
     def due(self, asked: Triples) -> Real:
         """When each of an event's latest gaps, begun anew at its last fact, would end; see `Reasons`; [n, GAPS]."""
+        if not self.size:
+            return np.full((len(asked), GAPS), np.inf)
         different, place = np.unique(self.counts.find_event(asked), return_inverse=True)
         latest = self.counts.by_event.latest(different, self.size, GAPS + 1)
         time = np.where(latest >= 0, self.counts.time[latest], np.iinfo(np.int64).min // 2)
