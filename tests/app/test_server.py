@@ -6,8 +6,9 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from uvicorn.server import ServerState
 from serving import local, server
 from xerte.api.forecast import Forecast, Question
 from xerte.api.model import Model
+from xerte.api.service import Service
 from xerte.app.access import Scope, add_token, find_token, read_tokens, remove_token, tokens_file
 from xerte.app.batching import Batcher
 from xerte.app.errors import RefusedError
@@ -173,6 +175,26 @@ def test_only_hashes_of_tokens_are_kept(own_home: Path) -> None:
         add_token("feed", Scope.READ, file)
     remove_token("feed", file)
     assert find_token(text, read_tokens(file)) is None
+
+
+def test_a_model_that_is_being_opened_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = Served(Service("cpu"), "world", "recurrence")
+    known, begun, go = there.model(None), Event(), Event()
+
+    def load(*_: object) -> Model:
+        begun.set()
+        assert go.wait(60)
+        return known
+
+    monkeypatch.setattr(Model, "load", load)
+    with ThreadPoolExecutor(2) as pool:
+        opened = pool.submit(there.service.model, "world", "another")
+        assert begun.wait(60)
+        try:
+            assert pool.submit(lambda: (there.model(None), there.dataset)).result(60) == (known, known.dataset)
+        finally:
+            go.set()
+        assert opened.result(60) is known
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

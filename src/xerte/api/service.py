@@ -37,7 +37,7 @@ class Service:
         self._datasets: dict[str, Dataset] = {}
         self._models: dict[tuple[str, str], Model] = {}
         self._versions = DatasetVersions()
-        self._lock = RLock()
+        self._lock, self._loading = RLock(), RLock()
 
     def share_cores(self, most: int) -> int:
         """Divides the cores of this process among so many batches of questions at once; how many there may be."""
@@ -57,11 +57,12 @@ class Service:
 
     def model(self, dataset: str, name: str | None = None) -> Model:
         """The model of this name or folder, ready for a dataset; the default one unless named."""
-        chosen = name or self.default_model(dataset).name
-        with self._lock:
-            if (dataset, chosen) not in self._models:
-                self._models[dataset, chosen] = Model.load(chosen, self.dataset(dataset), self._device)
-            return self._models[dataset, chosen]
+        key = dataset, name or self.default_model(dataset).name
+        if key not in self._models:
+            with self._loading:  # for seconds; who asks what is open already does not wait for it
+                if key not in self._models:
+                    self._models[key] = Model.load(key[1], self.dataset(dataset), self._device)
+        return self._models[key]
 
     def asker(self, dataset: str, name: str | None = None, progress: ProgressCallback | None = None) -> "Asker":
         """What says how likely events are: rates that listen to this model, to the newest trained one, or to none."""
