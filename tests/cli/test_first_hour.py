@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import xerte as xerte_api
@@ -236,3 +237,20 @@ def test_models_that_came_along_have_no_date_of_training() -> None:
     lines = {line.split()[0]: line for line in xerte("model", "list").output.splitlines() if line.strip()}
     assert "with xerte" in lines["icews14-best"]
     assert "with xerte" not in lines["recurrence"]
+
+
+def test_tables_fit_a_terminal_of_eighty_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "the mayor of a town by the sea"
+    rows = [[f"p{n % 5}", "visits", name if n % 3 else "q", f"2024-01-{n + 1:02}"] for n in range(28)]
+    file = table("e.csv", [["subject", "relation", "object", "time"], *rows])
+    assert xerte("data", "import", file, "--name", "e").exit_code == 0
+    console = Console(width=80, highlight=False)
+    monkeypatch.setattr(output, "_console", lambda: console)
+    with console.capture() as seen:
+        assert xerte("data", "preview", file).exit_code == 0
+    assert re.search(r"time +time +2024-01-01 \| 2024-01-0\d \|.*… +100 +28 *$", seen.get(), re.MULTILINE)
+    with console.capture() as seen:
+        assert xerte("explain", "e", "p0", "visits", "2024-01-29").exit_code == 0
+    bars = re.findall("[█▏▎▍▌▋▊▉]+", seen.get())
+    assert bars[0] == "█" * (80 - 42 - len(name)), "as long as there is room"
+    assert len(bars) <= 2, "no bar goes on in another line"

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from xerte.cli.output import AsJson, print_json, print_table, print_text
+from xerte.cli.output import AsJson, print_json, print_table, print_text, width
 from xerte.data.words import counted
 from xerte.errors import InputError
 
 _COLUMNS_SHOWN = 40
+_LEAST_ROOM, _BESIDE_EXAMPLES = 20, 45
+"""How much of the examples is shown at least, and how many characters stand beside them and the column's name."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset of your own.")]
 
@@ -42,8 +44,18 @@ def preview(
         return
     print_text(seen.summary)
     shown = [column for n, column in enumerate(seen.columns) if n < _COLUMNS_SHOWN or column.role]
-    rows = [(column.name, column.role, column.filled, column.distinct, column.examples) for column in shown]
-    print_table("", ("column", "could be", "filled (%)", "distinct", "examples"), rows, left=2)
+    room = max(_LEAST_ROOM, width() - _BESIDE_EXAMPLES - max((len(column.name) for column in shown), default=0))
+    rows = [
+        (
+            column.name,
+            column.role,
+            column.examples if len(column.examples) <= room else column.examples[: room - 1] + "…",
+            column.filled,
+            column.distinct,
+        )
+        for column in shown
+    ]
+    print_table("", ("column", "could be", "examples", "filled (%)", "distinct"), rows, left=3)
     if len(seen.columns) > len(shown):
         print_text("more columns are shown by --json")
     for problem in seen.problems:

@@ -41,8 +41,9 @@ def list_models(as_json: AsJson = False) -> None:
         )
         for one in found
     ]
-    columns = ("name", "model", "dataset", "preset", "trained", "valid MRR", "test MRR")
+    columns = ("name", "model", "dataset", "preset", "trained", "valid", "test")
     print_table("", columns, rows, left=5)
+    print_text("valid and test: time-aware MRR in percent")
     if all(one.folder is None for one in found):
         print_text("Nothing is trained yet: `xerte train DATA` does that.")
 

@@ -73,6 +73,11 @@ def number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def width() -> int:
+    """How many characters fit in a line."""
+    return _console().width
+
+
 def _console() -> "Console":
     from rich.console import Console
 

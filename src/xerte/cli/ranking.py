@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xerte.cli.output import print_table, print_text
+from xerte.cli.output import print_table, print_text, width
 from xerte.data.words import between, counted, percent, readable
 
 if TYPE_CHECKING:
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from xerte.api.forecast import Coverage
     from xerte.api.whatif import Change, FactInNames
 
-_WIDTH = 24
+_WIDEST_BAR, _BESIDE_BAR = 24, 42
+"""How wide a bar is, and how many characters place, score and probability take beside bar and name."""
 
 Without = Annotated[
     list[str] | None, typer.Option("--without", help="Hide a fact: subject|relation|object|date; may be repeated.")
@@ -40,11 +41,13 @@ def print_ranking(forecast: "Forecast", bars: bool = False) -> None:
         print_table(title, columns, [_change(change) for change in forecast.changes], left=2)
     else:
         best = max((answer.score for answer in forecast.answers), default=0.0)
+        longest = max((len(answer.entity) for answer in forecast.answers), default=0)
+        wide = max(1, min(_WIDEST_BAR, width() - _BESIDE_BAR - longest))
         rows = [
             (
                 place,
                 answer.entity,
-                *([_bar(answer.score, best)] if bars else []),
+                *([_bar(answer.score, best, wide)] if bars else []),
                 f"{answer.score:.4f}" if answer.reached else "not reached",
                 _percent(answer.probability, answer.reliability),
             )
@@ -90,9 +93,9 @@ def standing(forecast: "Forecast", entity: str) -> str:
     return f"{entity} was not reached: it stands behind the {len(forecast.answers):,} that were."
 
 
-def _bar(score: float, best: float) -> str:
+def _bar(score: float, best: float, wide: int) -> str:
     """In eighths of a block; what has any score has at least one of them."""
     if score <= 0 or best <= 0:
         return ""
-    whole, rest = divmod(max(1, round(8 * _WIDTH * score / best)), 8)
+    whole, rest = divmod(max(1, round(8 * wide * score / best)), 8)
     return "█" * whole + " ▏▎▍▌▋▊▉"[rest].strip()
