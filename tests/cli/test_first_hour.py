@@ -12,6 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import xerte as xerte_api
+from xerte.api.evaluations import keep_for_the_list
 from xerte.cli import app, output
 
 COLUMNS = ["--subject", "who", "--relation", "what", "--object", "whom", "--time", "when"]
@@ -195,6 +196,10 @@ def test_the_list_of_models_has_what_an_evaluation_measured() -> None:
     state = Path("home/runs/e-auto/test.json")
     state.write_text(state.read_text().replace('"version": "', '"version": "0'))
     assert listed()["test_mrr"] is None, "of other weights"
+    judged = xerte_api.Model.load("e-auto", "e")
+    judged.metadata = {**judged.metadata, "files": {"weights": {"sha256": "0" * 64}}}
+    keep_for_the_list(judged, judged.evaluate("test"))
+    assert listed()["test_mrr"] is None, "it was trained anew while it was judged"
     assert xerte("model", "verify", "e-auto").exit_code == 0
 
 

@@ -100,7 +100,7 @@ class Evaluations:
 
 def keep_for_the_list(model: "Model", evaluation: "Evaluation") -> None:
     """Keeps a test MRR beside a model that was trained here, where `xerte model list` finds it."""
-    keep_test_mrr(model.source, model.dataset.name, evaluation.metrics().mrr)
+    keep_test_mrr(model.source, model.metadata, model.dataset.name, evaluation.metrics().mrr)
 
 
 def _politely() -> None:

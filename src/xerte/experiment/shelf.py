@@ -1,6 +1,7 @@
 """The models that are there: trained ones under $XERTE_HOME and of the package, and those that need no training."""
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -133,14 +134,21 @@ def _state_file(folder: Path) -> Path:
     return (folder if has_state(folder) else folder / CHECKPOINT) / STATE
 
 
-def keep_test_mrr(name: str, dataset: str, mrr: float) -> None:
-    """Keeps, for the list, what an evaluation measured of a model that was trained here on this dataset."""
-    folder = saved.find_model(name)
+def keep_test_mrr(name: str, metadata: Mapping[str, Any], dataset: str, mrr: float) -> None:
+    """Keeps, for the list, what an evaluation measured of a model that was trained here on this dataset.
+
+    Args:
+        name: the model's, or its folder.
+        metadata: of the weights that were judged; those in the folder may be newer by now.
+        dataset: the name of the one that was asked about.
+        mrr: what was measured.
+    """
+    folder, judged = saved.find_model(name), version(metadata)
     if folder is None or dataset_of(folder) != dataset or folder.resolve().is_relative_to(saved.PRETRAINED.resolve()):
         return
-    with suppress(OSError):  # a folder that cannot be written to: it is measured again next time
-        kept = {"version": version(usable_metadata(folder)), "mrr": mrr}
-        atomic_write(folder / _TESTED, json.dumps(kept).encode())
+    if judged is not None:
+        with suppress(OSError):  # a folder that cannot be written to: it is measured again next time
+            atomic_write(folder / _TESTED, json.dumps({"version": judged, "mrr": mrr}).encode())
 
 
 def _test_mrr(metadata: dict[str, Any], folder: Path) -> float | None:
@@ -153,7 +161,7 @@ def _test_mrr(metadata: dict[str, Any], folder: Path) -> float | None:
     return float(packed["packed"]["mrr"]) if packed.get("split") == "test" else None
 
 
-def version(metadata: dict[str, Any]) -> str | None:
+def version(metadata: Mapping[str, Any]) -> str | None:
     """Of a saved model: the beginning of its weights' hash."""
     weights = metadata.get("files", {}).get("weights", {})
     return str(weights["sha256"])[:16] if "sha256" in weights else None
