@@ -35,7 +35,8 @@ from xerte.training.loop import Trainer
 from xerte.training.processes import Processes
 
 FORMAT = "xerte processes 1"
-_WARM = 3
+_WARM, _COMPARED, _NEAR = 3, 20, 1e-4
+"""Steps that are not timed; steps whose losses are compared with those of one process, and how near they must be."""
 
 
 def measure(
@@ -62,13 +63,20 @@ def measure(
     for count, body in found.items():
         step = body["step_s"][str(body["batch"])]
         modelled = (start + slope * body["batch"] / count) * max(1, count / cores) + body["sum_s"]
-        rows.append({"processes": count, "step_s": step, "modelled_s": float(modelled), "sum_s": body["sum_s"]})
+        words = {"processes": count, "step_s": step, "modelled_s": float(modelled), "sum_s": body["sum_s"]}
+        rows.append({**words, "steps": len(body["losses"]), "alike": _alike(body["losses"], alone["losses"])})
     sent = {key: alone[key] for key in ("parameters", "tables", "touched", "adam_s", "batch")} | {
         "bytes": found[max(found)]["bytes"]
     }
     machine = asdict(Machine.of(torch.device("cpu")))
-    words = {"format": FORMAT, "dataset": dataset, "preset": preset, "cores": cores, "steps": steps}
-    return words | sent | {"counts": rows, "machine": machine, "command": command}
+    named = {"format": FORMAT, "dataset": dataset, "preset": preset, "cores": cores, "steps": steps}
+    return named | sent | {"counts": rows, "machine": machine, "command": command}
+
+
+def _alike(losses: Sequence[float], alone: Sequence[float]) -> int:
+    """How many steps pass before a loss differs from that of one process by more than 1e-4."""
+    apart = (abs(one - other) > _NEAR for one, other in zip(losses, alone, strict=True))
+    return next((step for step, far in enumerate(apart) if far), len(losses))
 
 
 def _run(dataset: str, preset: str, count: int, steps: int) -> dict[str, Any]:
@@ -116,16 +124,18 @@ def worker(dataset_name: str, preset: str, steps: int, out: Path) -> None:
     whole = settings.training.batch_size
     sizes = [whole] if processes.size > 1 else [whole, whole // 2, whole // 4]
     order = torch.from_numpy(np.random.default_rng(0).permutation(len(trainer.batches.queries)))
-    seconds, bytes_a_step = {}, 0
+    seconds, losses, bytes_a_step = {}, list[float](), 0
     for size in sizes:
-        times = []
-        for rows in torch.split(order[: size * (_WARM + steps)], size):
+        times, most = list[float](), max(_WARM + steps, _COMPARED if size == whole else 0)
+        for rows in torch.split(order[: size * most], size):
             processes.wait()
             started = perf_counter()
             with Counted() as counted:
-                trainer.step(rows, 1)
+                loss = trainer.step(rows, 1)
             times.append(perf_counter() - started)
             bytes_a_step = counted.bytes
+            if size == whole:
+                losses.append(float(loss))
         seconds[str(size)] = median(times[_WARM:])
     sums = []
     values = torch.zeros(max(1, bytes_a_step // 4))
@@ -137,7 +147,7 @@ def worker(dataset_name: str, preset: str, steps: int, out: Path) -> None:
     if processes.first:
         tables = [p for p in model.parameters() if p.ndim > 1 and len(p) >= dataset.num_entities]
         found = {
-            "step_s": seconds, "batch": whole, "bytes": bytes_a_step,
+            "step_s": seconds, "batch": whole, "bytes": bytes_a_step, "losses": losses[:_COMPARED],
             "sum_s": median(sums[_WARM:]) if sums else 0.0,
             "parameters": sum(p.numel() for p in model.parameters()),
             "tables": sum(p.numel() for p in tables),

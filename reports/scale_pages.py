@@ -83,11 +83,21 @@ def processes(root: Path) -> list[Block]:
             f"{1e3 * one['step_s']:.0f} ms",
             f"{1e3 * one['modelled_s']:.0f} ms",
             f"{record['counts'][0]['step_s'] / one['step_s']:.2f}",
+            f"{one['alike']} of {one['steps']} steps" if one["processes"] > 1 and "alike" in one else "–",
         )
         for record in records
         for one in record["counts"]
     ]
-    heads = ("", "processes", "bytes a step", "their sum", "step", "by the model", "speed-up")
+    heads = (
+        "",
+        "processes",
+        "bytes a step",
+        "their sum",
+        "step",
+        "by the model",
+        "speed-up",
+        "losses within 1e-4",
+    )
     return [Table(heads, rows), "\n".join(map(_of, records))] if records else [_NOTHING]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.processes import FORMAT as PROCESSES_FORMAT
+from benchmarks.processes import _alike
 from benchmarks.scale import FORMAT as SCALE_FORMAT
 from benchmarks.shards import FORMAT as SHARDS_FORMAT
 from reports import scale_pages as pages
@@ -55,19 +56,26 @@ def test_what_facts_cost_is_carried_on_in_proportion(tmp_path: Path) -> None:
 
 def test_several_processes_and_workers(tmp_path: Path) -> None:
     counts = [
-        {"processes": count, "step_s": step_s, "modelled_s": 0.1, "sum_s": sum_s}
+        {"processes": count, "step_s": step_s, "modelled_s": 0.1, "sum_s": sum_s, "steps": 20, "alike": 12}
         for count, step_s, sum_s in ((1, 0.2, 0.0), (2, 0.125, 0.001))
     ]
     named = {"format": PROCESSES_FORMAT, "dataset": "d", "preset": "p", "counts": counts}
     numbers = {"parameters": 10**6, "tables": 10**5, "touched": [0.25], "adam_s": 3e-9, "bytes": 4_000_008}
     keep(tmp_path, "processes/d-p.json", named | numbers)
-    assert "| d, p | 2 | 4,000,008 | 1.0 ms | 125 ms | 100 ms | 1.60 |" in markdown(pages.processes(tmp_path))
+    assert "| d, p | 2 | 4,000,008 | 1.0 ms | 125 ms | 100 ms | 1.60 | 12 of 20 steps |" in markdown(
+        pages.processes(tmp_path)
+    )
     # 0.2 s / (3 ns + 1 ms / a million) = 50 million
     assert "a step touches 25%" in markdown(pages.tables(tmp_path))
     assert "of a step from 50 million parameters on" in markdown(pages.tables(tmp_path))
     one = {"workers": 4, "facts": 50, "mrr": 40.0, "asked_workers": 2.5, "asked_entities": 60, "sent_bytes": 1.5e4}
     keep(tmp_path, "shards.json", {"format": SHARDS_FORMAT, "facts": 100, "workers": [one]})
     assert "| 4 | 50% | 40.00 | 2.5 | 60 | 15 kB |" in markdown(pages.shards(tmp_path))
+
+
+def test_losses_are_alike_until_one_is_far_off() -> None:
+    assert _alike([1.0, 2.00009, 3.0002, 4.0], [1.0, 2.0, 3.0, 4.0]) == 2
+    assert _alike([1.0, 2.0], [1.0, 2.0]) == 2
 
 
 def test_a_shard_of_all_is_all() -> None:
