@@ -116,7 +116,7 @@ class CheckpointError(XerteError):
 
 
 class RemadeWarning(UserWarning):
-    """Something on disk was damaged, and could be made anew."""
+    """Something on disk was damaged, and has been rebuilt."""
 
 
 def shown(name: str) -> str:

@@ -123,7 +123,7 @@ class Client:
         return self._get("scan", schemas.Scan, asked)
 
     def evaluate(self, split: str = "test", model: str | None = None) -> schemas.Evaluation:
-        """As `Model.evaluate`: waits for the server, which does it once and keeps it.
+        """As `Model.evaluate`: waits for the server, which measures once and keeps the result.
 
         Raises:
             InputError: it failed.
@@ -184,7 +184,7 @@ class Client:
             yield from page.events
 
     def close(self) -> None:
-        """Lets go of the connection."""
+        """Closes the connection."""
         self._http.close()
 
     def __enter__(self) -> Self:

@@ -179,7 +179,7 @@ class Explanation:
 
         Args:
             path: ends in .md, .html or .pdf.
-            command: what to type to have it again.
+            command: what to type to repeat it.
             why_not: whom the answer is set beside; the best of the others unless named.
         """
         from xerte.api.why_report import write_report

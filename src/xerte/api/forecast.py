@@ -132,10 +132,10 @@ class Answer:
     Attributes:
         entity: its name.
         score: higher is likelier; comparable within one forecast only.
-        reached: whether the model had a reason to look at it; the others stand last.
+        reached: whether the model had a reason to look at it; the others rank last.
         probability: that it is among the true answers, given that such a fact happens; calibrated on valid. None: no
             facts to calibrate on.
-        reliability: so far off such a probability was on valid, at most, about 19 times of 20.
+        reliability: how far off such a probability was on valid, at most, about 19 times out of 20.
     """
 
     entity: str
@@ -151,7 +151,7 @@ class Strangers:
 
     Attributes:
         probability: that one of them is the answer.
-        reliability: so far off such a probability was on valid, at most, about 19 times of 20.
+        reliability: how far off such a probability was on valid, at most, about 19 times out of 20.
     """
 
     probability: float
@@ -211,7 +211,7 @@ class Forecast:
         """What spoke for an answer: facts, paths, sentences and the inference graph.
 
         Args:
-            answer: any entity's name; the best answer unless given.
+            answer: any entity's name (default: the best answer).
             most: how many paths to look for; None for all.
             templates: a file that says how relations are worded, before those that come with the package.
             labels: a CSV file of names and what they stand for, where the data holds codes.
@@ -226,7 +226,7 @@ class Forecast:
 
     @property
     def read(self) -> "Dataset | None":
-        """The snapshot that was read; what was supposed is no part of it."""
+        """The snapshot that was read; what was supposed is not part of it."""
         explainer = (self.original or self).explainer
         return None if explainer is None else explainer.dataset
 

@@ -72,7 +72,7 @@ class Model:
             forecaster.eval()
         self.forecaster, self.dataset, self.prepare_s = forecaster, dataset, prepare_s
         self.device, self.metadata = choose_device(device), dict(metadata or {})
-        self.source = forecaster.name  # what to type to have it again
+        self.source = forecaster.name  # what to type to repeat it
 
     def __repr__(self) -> str:
         """What it is, on a line: <Model games-auto: best on games>."""
@@ -108,7 +108,7 @@ class Model:
 
     @cached_property
     def history(self) -> TemporalIndex:
-        """Every fact of the dataset, so ordered that all before a time is one range."""
+        """Every fact of the dataset, ordered so that everything before a time is one range."""
         return index_of(self.dataset, self.device)
 
     @cached_property
@@ -117,7 +117,7 @@ class Model:
         return self.history if self.device.type == "cpu" else index_of(self.dataset)
 
     def refresh(self) -> None:
-        """Reads what was appended to the dataset since; microseconds where nothing was. Every forecast begins so."""
+        """Reads what was appended to the dataset; takes microseconds where nothing was. Forecasts begin with it."""
         newest = self.dataset.refreshed()
         if newest is self.dataset:
             return
@@ -132,9 +132,9 @@ class Model:
             vars(self)["_asker"] = self._asker.over(newest)
 
     def snapshot(self) -> "Model":
-        """A model of one's own over all that is known now: several threads can ask, each its own.
+        """A separate model over all that is known now, so that several threads can ask, each its own.
 
-        What is made once of the history is made before, and shared.
+        What is derived from the history once is made first, and shared.
         """
         self.refresh()
         _ = self.history, self._history_here, self.calibration, self._notes
@@ -164,9 +164,9 @@ class Model:
             object: a name when the subject is asked for.
             among: the only candidates, by name; each of them is given, reached or not.
             without: facts (subject, relation, object, time) of the history to hide.
-            given: facts to suppose; the forecast then has the one without all this beside it, as `original`.
-            coverage: give, instead of the best answers, the smallest set that held the true one so often on valid, 0.9
-                for instance.
+            given: facts to suppose; the forecast from the true history is then kept beside it, as `original`.
+            coverage: give, instead of the best answers, the smallest set that held the true one this often on valid,
+                like 0.9.
 
         Raises:
             UnknownNameError: a name is not in the dataset; the closest ones are suggested.
@@ -199,7 +199,7 @@ class Model:
         progress: ProgressCallback | None = None,
         coverage: float | None = None,
     ) -> list[Forecast]:
-        """The forecasts of many questions, in their order; but for rounding, the company never changes an answer.
+        """The forecasts of many questions, in order; but for rounding, none depends on what is asked with it.
 
         `forecast_many([("Ann", "helps", "2024-01-05"), ("?", "helps", "2024-01-05", "Ben"), Question(…)])`
 
@@ -295,18 +295,18 @@ class Model:
         `model.ask("Ann", "helps", "Ben", within="30d").answers[0].probability`
 
         Args:
-            subject, relation, object: names; "?" asks for one, "*" is any, "A | B" is one of these, "Make*" all alike.
+            subject, relation, object: names; "?" asks for one, "*" is any, "A | B" one of these, "Make*" any that fits.
             at: does it happen at this time.
-            within: does it happen at least once within so long: "30d", "2w", "3y", or a number of units.
+            within: does it happen at least once within this long: "30d", "2w", "3y", or a number of units.
             when: when does it happen next.
-            how_often: how often is it to be expected within so long.
-            as_of: only facts before it are read; unless given, all, or with `at` those before that time.
+            how_often: how often is it expected within this long.
+            as_of: only facts before it are read (default: all, or with `at` those before that time).
             top: how many answers to give.
             groups: names by the name of their group: "@conflict" is any of them.
 
         Raises:
             UnknownNameError: a name is not in the dataset, but is like some that are; these are suggested.
-            InputError: not exactly one kind is asked about, or an interval is none.
+            InputError: not exactly one kind is asked about, or something is not an interval.
         """
         self.refresh()
         kind: dict[str, Any] = {"at": at, "within": within, "when": when, "how_often": how_often}
@@ -315,7 +315,7 @@ class Model:
     def scan(
         self, next: str | int = 1, as_of: Time | None = None, top: int = 20, watch: Iterable[str] | None = None
     ) -> "Scan":
-        """The likeliest next events of all that ever happened (to those watched), and those far above their rate."""
+        """The likeliest next events (of those watched), and those far above their usual rate; all happened before."""
         self.refresh()
         return self._asker.scan(next, as_of, top, watch)
 
@@ -354,7 +354,7 @@ class Model:
         """The judge's verdict on a model that learns from each time of test once it is over, beside this one's.
 
         Args:
-            times: ask only about so many first times of test, and choose the learning rate on as many of valid.
+            times: ask only about this many first times of test, and choose the learning rate on as many of valid.
         """
         from xerte.experiment.online import evaluate_online
 
@@ -372,8 +372,8 @@ class Model:
         Args:
             split: whose facts are asked about.
             progress: called with (answered, all).
-            most: so many of the latest questions are asked; None: all.
-            spread: not the latest, but so many from the whole split.
+            most: how many of the latest questions to ask; None: all.
+            spread: not the latest, but as many from the whole split.
         """
         if split not in list(Split):
             raise InputError(f"there is no split {split}: choose {', '.join(Split)}")
@@ -382,7 +382,7 @@ class Model:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of this model's answers should know: what is not as it was when it was trained."""
+        """What a reader of this model's answers should know: what has changed since it was trained."""
         lineage = self.forecaster.lineage if isinstance(self.forecaster, Learner) else None
         return (*self.standing, *(() if lineage is None else lineage.news(self.dataset)))
 
@@ -396,7 +396,7 @@ class Model:
 
         Args:
             evaluation: the judge's verdict on this model.
-            command: what to type to have it again.
+            command: what to type to repeat it.
         """
         return trace_of(self, evaluation, command)
 

@@ -25,7 +25,7 @@ def is_many_steps(evaluation: Evaluation) -> bool:
 
 
 def trace_of(model: "Model", evaluation: Evaluation, command: str) -> Trace:
-    """The trace of this verdict on this model; `command` is what to type to have it again."""
+    """The trace of this verdict on this model; `command` is what to type to repeat it."""
     body, forecaster = evaluation.to_json(), model.forecaster
     return Trace(
         dataset=model.dataset.name,

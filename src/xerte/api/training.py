@@ -58,15 +58,15 @@ def train(
     Args:
         dataset: a dataset, or its name.
         preset: "auto", "best", "paper", "text", "world", "graph", another model's name, a TOML file of the same form,
-            or what `resolve` made of one for this dataset. Unless given, "auto"; with a model, the model's own; so
-            does the command line.
+            or what `resolve` made of one for this dataset. Default: "auto", or the model's own where one is
+            named; as on the command line.
         device: "auto" (the GPU where there is one), "cpu", "cuda".
         seed: of parameters, batches and sampling.
         folder: where the model is saved; interrupted training goes on from there, finished training is not repeated.
         on_progress, on_epoch: callbacks, after steps and after every epoch.
         tensorboard: also write logs for TensorBoard, to `tensorboard/` in the folder.
         model: what learns; None: what the preset names.
-        limit: stop after so long, "10m" or seconds: the best epoch so far comes back, and `metadata["unfinished"]`
+        limit: stop after this long, "10m" or seconds: the best epoch so far comes back, and `metadata["unfinished"]`
             says so. With a folder, the same call goes on.
         on_estimate: told once, after the first steps, about how long training will take.
         overrides: single settings, by name.

@@ -28,7 +28,7 @@ def write_report(why: "Explanation", path: Path, command: str = "", other: str |
     Args:
         why: what is reported.
         path: its ending says what is written.
-        command: what to type to have it again.
+        command: what to type to repeat it.
         other: whom it is set beside; the best of the others unless named.
 
     Raises:

@@ -111,7 +111,8 @@ class Dataset:
 
     @property
     def last_time(self) -> int:
-        """The latest fact's time; 0 where there is none. Splits are in time order: only what is behind is searched."""
+        """The latest fact's time; 0 where there is none."""
+        # splits are in time order: only what was appended is searched
         ends = [part.time[-1:] for part in map(self.split, Split)]
         live = None if self.kept is None else self.kept.live
         if live is None:
@@ -121,7 +122,7 @@ class Dataset:
         return max((int(times.max()) for times in ends if len(times)), default=0)
 
     def refreshed(self) -> "Dataset":
-        """The dataset as it is now: this very one where nothing was appended since it was opened."""
+        """The dataset as it is now: the same object where nothing was appended since it was opened."""
         from xerte.data import live
 
         return live.refreshed(self)
@@ -146,7 +147,7 @@ class Dataset:
         """Ends events: from now on they are not read; what was known before stays on record.
 
         Args:
-            events: ids, or (subject, relation, object, time): then all that say exactly this.
+            events: ids, or (subject, relation, object, time): then every event that says exactly this.
             known_at: since when (default: now).
         """
         from xerte.data import live
@@ -157,7 +158,7 @@ class Dataset:
         """Changes what an event says; what was known before stays on record.
 
         Args:
-            event: its id, or (subject, relation, object, time): then all that say exactly this.
+            event: its id, or (subject, relation, object, time): then every event that says exactly this.
             known_at: since when (default: now).
             changes: subject, relation, object, time or what is shown beside them; the rest stays as it is.
         """

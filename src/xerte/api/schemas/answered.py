@@ -15,11 +15,11 @@ class Answer(Body):
     score: float
     """Higher is likelier; comparable within one forecast only."""
     reached: bool
-    """Whether the model had a reason to look at it; the others stand last."""
+    """Whether the model had a reason to look at it; the others rank last."""
     probability: float | None = None
     """That it is among the true answers, given that such a fact happens; null: there is nothing to calibrate on."""
     reliability: float | None = None
-    """So far off such a probability was on the validation facts, at most, about 19 times of 20."""
+    """How far off such a probability was on the validation facts, at most, about 19 times out of 20."""
 
 
 class Strangers(Body):
@@ -334,7 +334,7 @@ class Likelihood(Body):
     probability: float
     """That it happens at least once in the interval."""
     reliability: float | None
-    """So far off such a probability was at most on the validation facts, about 19 times of 20."""
+    """How far off such a probability was on the validation facts, at most, about 19 times out of 20."""
 
 
 class PastFact(Body):

@@ -100,7 +100,7 @@ class AskRequest(Request):
         }
     )
     subject: Name
-    """A name; "?" asks for one, "*" is any, "A | B" is one of these, "Make*" all alike, "@group" one of a group."""
+    """A name; "?" asks for one, "*" is any, "A | B" is one of these, "Make*" any that fits, "@group" one of a group."""
     relation: Name
     """Likewise."""
     object: Name
@@ -108,11 +108,11 @@ class AskRequest(Request):
     at: Time | None = None
     """Does it happen at this time."""
     within: Time | None = None
-    """Does it happen at least once within so long: "30d", "2w", "3y", or a number of units."""
+    """Does it happen at least once within this long: "30d", "2w", "3y", or a number of units."""
     when: bool = False
     """When does it happen next."""
     how_often: Time | None = None
-    """How often is it to be expected within so long."""
+    """How often is it expected within this long."""
     as_of: Time | None = None
     """Only facts before it are read."""
     top: Annotated[int, Field(ge=1, le=1000)] = 10
