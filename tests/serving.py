@@ -32,12 +32,12 @@ def server(*arguments: str, home: Path) -> Iterator[str]:
     try:
         assert process.stdout is not None
         assert f"http://127.0.0.1:{port}" in process.stdout.readline()
-        for _ in range(400):
+        for _ in range(2400):
             with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 break
             time.sleep(0.05)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
         assert process.returncode == 0

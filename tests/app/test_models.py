@@ -20,7 +20,7 @@ def test_an_evaluation_is_asked_for_once_and_kept(tmp_path: Path, own_home: Path
     with local(served) as client:
         assert client.get("/api/v1/evaluation").json()["state"] == "none"
         assert client.post("/api/v1/evaluation").json()["state"] == "running"
-        for _ in range(1200):
+        for _ in range(6000):  # it gives way to everybody else
             state = client.get("/api/v1/evaluation").json()
             if state["state"] != "running":
                 break

@@ -600,5 +600,5 @@ def test_an_interrupt_is_quiet() -> None:
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=120)
     assert (child.returncode, out, err.strip()) == (130, "", "")

@@ -295,7 +295,7 @@ def test_a_kill_at_any_change_of_the_disk_leaves_ids_to_be_found(tmp_path: Path)
 def test_ids_are_looked_for_at_once_and_a_dataset_that_was_replaced_gets_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, build, all_of_them = tmp_path / "small", idindex.IdIndex.build, Barrier(3, timeout=20)
+    folder, build, all_of_them = tmp_path / "small", idindex.IdIndex.build, Barrier(3, timeout=120)
     store.save(replace(small(), extras={"id": TextColumn.of(["1", "2", "", "2"])}), folder)
 
     def together(column: TextColumn, rows: int) -> idindex.IdIndex:

@@ -160,7 +160,7 @@ def test_bits_count_as_a_search_does(numbers: list[int], distinct: bool) -> None
 def test_what_a_loop_reads_by_its_address_stays_while_another_thread_makes_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    both = Barrier(2, timeout=20)
+    both = Barrier(2, timeout=120)
 
     class Slow(counting.Bits):
         def __init__(self, number: counting.Places, size: int) -> None:
