@@ -1,6 +1,6 @@
 /** The candidates, likeliest first; where facts were hidden or supposed, beside their old places. */
-import { post, type Explanation, type Reply } from "./api";
-import { Bar, Chance, Entity, lengths, ordinal, Told } from "./parts";
+import { post, type Answer, type Change, type Explanation, type Reply } from "./api";
+import { Bar, Chance, chanceOf, Entity, lengths, ordinal, Told } from "./parts";
 import { useFetched } from "./use";
 import type { Go, State } from "./url";
 
@@ -13,6 +13,7 @@ interface Props {
 export function Answers({ found, state, go }: Props) {
   const length = lengths(found.answers);
   const changes = new Map(found.changes?.map((one) => [one.entity, one]));
+  const original = new Map(found.original?.map((one) => [one.entity, one]));
   const chances = useChances(found, state);
   const { subject, relation, object, time } = found.query;
   const asked = [subject, relation, object, time].join(" · ");
@@ -35,7 +36,7 @@ export function Answers({ found, state, go }: Props) {
       {!found.answers.length && <p>Nothing that was read leads to an answer.</p>}
       <ol>
         {found.answers.map((one, place) => {
-          const change = changes.get(one.entity);
+          const was = before(one, place, changes.get(one.entity), original.get(one.entity));
           const shown = one.entity === found.answer;
           return (
             <li key={one.entity} class={shown || one.entity === state.versus ? "shown" : undefined}>
@@ -53,11 +54,7 @@ export function Answers({ found, state, go }: Props) {
                 <Bar share={length[place] ?? 0} />
                 <Chance answer={one} chance={chances.get(one.entity)} />
               </button>
-              {change && change.original_place !== place + 1 && (
-                <small class="was">
-                  was {change.original_place === null ? "not reached" : ordinal(change.original_place)}
-                </small>
-              )}
+              {was && <small class="was">was {was}</small>}
               <span class="more">
                 <Entity name={one.entity} go={go} label="its past" />
                 {!shown && found.answer && (
@@ -83,6 +80,13 @@ export function Answers({ found, state, go }: Props) {
       </p>
     </section>
   );
+}
+
+/** Its place and chance without what was hidden or supposed, as far as they differ. */
+function before(one: Answer, place: number, change: Change | undefined, original: Answer | undefined): string {
+  const then = change?.original_place === null ? "not reached" : ordinal(change?.original_place ?? place + 1);
+  const chance = original && chanceOf(original) !== chanceOf(one) ? chanceOf(original) : "";
+  return [change && change.original_place !== place + 1 ? then : "", chance].filter(Boolean).join(", ");
 }
 
 /** Where the reasons stand below the answers, a choice among these leads there. */

@@ -48,6 +48,8 @@ export interface Explanation {
   readonly evidence: readonly Evidence[];
   readonly paths: readonly { readonly share: number; readonly sentence: string }[];
   readonly verdict?: string;
+  /** The answers without what was hidden or supposed. */
+  readonly original?: readonly Answer[];
   readonly changes?: readonly Change[];
   readonly model?: string;
   readonly source?: string;

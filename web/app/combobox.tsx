@@ -1,6 +1,10 @@
 /** A name, found as one types: the combobox of the ARIA practices. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { get, type Found, type Match } from "./api";
+import { short } from "./parts";
+
+/** No name is chosen where nothing was typed. */
+const NONE = -1;
 
 interface Props {
   readonly label: string;
@@ -30,8 +34,8 @@ export function Combobox({ label, of, value, choose }: Props) {
       if (turn !== typed.current) return null;
       setNames(found.names);
       setSearched(words);
-      setAt(0);
-      setOpen(true);
+      setAt(words ? 0 : NONE);
+      setOpen(document.activeElement?.id === id);
       return found.names;
     } catch {
       setOpen(false);
@@ -49,10 +53,10 @@ export function Combobox({ label, of, value, choose }: Props) {
       event.preventDefault();
       if (!open) void search(text);
       else if (names.length) setAt((at + (event.key === "ArrowDown" ? 1 : names.length - 1)) % names.length);
-    } else if (event.key === "Enter" && (open || text !== value)) {
+    } else if (event.key === "Enter" && ((open && at > NONE) || text !== value)) {
       event.preventDefault();
       // Who types faster than the names come gets the best of those that fit, not one of the list before.
-      if (open && searched === text) take(names[at]?.name ?? text);
+      if (open && at > NONE && searched === text) take(names[at]?.name ?? text);
       else
         void search(text).then((fitting) => {
           if (fitting) take(fitting[0]?.name ?? text);
@@ -69,7 +73,7 @@ export function Combobox({ label, of, value, choose }: Props) {
         aria-expanded={open}
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
-        aria-activedescendant={open && names.length ? `${id}-${String(at)}` : undefined}
+        aria-activedescendant={open && names.length && at > NONE ? `${id}-${String(at)}` : undefined}
         autocomplete="off"
         spellcheck={false}
         value={text}
@@ -79,6 +83,7 @@ export function Combobox({ label, of, value, choose }: Props) {
         }}
         onFocus={(event) => {
           event.currentTarget.select();
+          if (!text) void search("");
         }}
         onKeyDown={key}
         onBlur={() => {
@@ -98,7 +103,7 @@ export function Combobox({ label, of, value, choose }: Props) {
               take(one.name);
             }}
           >
-            <span dir="auto">{one.name}</span> <small>{one.facts.toLocaleString("en")} facts</small>
+            <span dir="auto">{short(one.name)}</span> <small>{one.facts.toLocaleString("en")} facts</small>
           </li>
         ))}
       </ul>

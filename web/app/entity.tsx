@@ -59,6 +59,7 @@ export function EntityPage({ state, go, about }: Props) {
           </p>
           <Activity
             periods={all.activity}
+            end={about.last}
             choose={(start) => {
               go({ time: start });
             }}
@@ -83,9 +84,11 @@ export function EntityPage({ state, go, about }: Props) {
 /** Bars over time; choosing one looks at the entity as it was known then. */
 function Activity({
   periods,
+  end,
   choose,
 }: {
   readonly periods: readonly Period[];
+  readonly end: string;
   readonly choose: (start: string) => void;
 }) {
   const most = Math.max(...periods.map((one) => one.facts), 1);
@@ -121,7 +124,7 @@ function Activity({
       </svg>
       <figcaption>
         <span>{periods[0]?.start}</span>
-        <span>{periods[periods.length - 1]?.start}</span>
+        <span>{end}</span>
       </figcaption>
     </figure>
   );

@@ -1,7 +1,7 @@
 /** Events as they come in, each with the place that the model had given it, and a question whose forecast follows them. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, post, type Feed, type Forecast, type Happening, Refusal, type Statistics, toRefusal } from "./api";
-import { Bar, Chance, Entity, Extras, lengths, Link, ordinal, Problem } from "./parts";
+import { Bar, Chance, Entity, Extras, lengths, Link, ordinal, Problem, short } from "./parts";
 import { shift } from "./time";
 import type { Go, State } from "./url";
 import { useFetched } from "./use";
@@ -197,7 +197,7 @@ function Followed({ subject, relation, time, turn, go, about }: FollowedProps) {
   return (
     <section aria-labelledby="followed" class="answers" aria-busy={found.busy}>
       <h2 id="followed">
-        <span dir="auto">{subject}</span> {relation} whom or what on {when}?
+        <span dir="auto">{short(subject)}</span> {relation} whom or what on {when}?
       </h2>
       <Problem error={found.error} />
       {found.value && !found.value.answers.length && <p>Nothing that was read leads to an answer.</p>}

@@ -41,11 +41,16 @@ export function Link({ to, go, label, here, children }: LinkProps) {
   );
 }
 
+const LONGEST = 120;
+
+/** A name of a length that people read. */
+export const short = (name: string): string => (name.length > LONGEST ? `${name.slice(0, LONGEST)}…` : name);
+
 /** A name that leads to its own page. */
 export function Entity({ name, go, label }: { readonly name: string; readonly go: Go; readonly label?: string }) {
   return (
     <Link to={{ view: "entity", entity: name }} go={go} label={label && `${name}: ${label}`}>
-      {label ?? name}
+      {label ?? short(name)}
     </Link>
   );
 }
@@ -116,13 +121,16 @@ export function Extras({ of }: { readonly of: Readonly<Record<string, string>> |
   );
 }
 
-/** How long the bars of answers are, the longest 1: as likely as they are or, where the model says no such thing, scores. */
+/** How long the bars of answers are: as likely as they are or, where the model says no such thing, beside the best. */
 export function lengths(answers: readonly Answer[]): readonly number[] {
-  const likely = answers.every((one) => typeof one.probability === "number");
-  const told = answers.map((one) => (likely ? (one.probability ?? 0) : one.score));
-  const best = Math.max(...told, 1e-12);
-  return told.map((one) => one / best);
+  if (answers.every((one) => typeof one.probability === "number")) return answers.map((one) => one.probability ?? 0);
+  const best = Math.max(...answers.map((one) => one.score), 1e-12);
+  return answers.map((one) => one.score / best);
 }
+
+/** How likely an answer is, in words; its score where the model says no such thing. */
+export const chanceOf = (answer: Answer): string =>
+  typeof answer.probability === "number" ? percent(answer.probability) : answer.score.toFixed(3);
 
 /** How likely a candidate is: its probability where there is one, else its score, which compares candidates only. */
 export function Chance({ answer, chance }: { readonly answer: Answer; readonly chance?: number | undefined }) {

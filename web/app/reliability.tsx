@@ -5,6 +5,7 @@ import { useFetched } from "./use";
 
 const SIZE = 260;
 const EDGE = 34;
+const TICKS = [0.01, 0.1, 0.25, 0.5, 0.75, 1];
 
 export function ReliabilityChart() {
   const found = useFetched("reliability", (signal) => get<Reliability>("reliability", {}, signal));
@@ -53,11 +54,11 @@ export function ReliabilityChart() {
 
 /** Both axes as square roots: most events are rare. */
 function Diagram({ levels }: { readonly levels: readonly Level[] }) {
-  const most = Math.max(...levels.flatMap((one) => [one.mean, one.happened]), 1e-6);
+  const most = Math.max(...levels.flatMap((one) => [one.mean, one.happened]), 0.01);
   const scale = (value: number) => Math.sqrt(Math.max(0, value) / most) * (SIZE - 2 * EDGE);
   const x = (value: number) => EDGE + scale(value);
   const y = (value: number) => SIZE - EDGE - scale(value);
-  const ticks = [0, most / 16, most / 4, most];
+  const ticks = TICKS.filter((tick) => tick <= most);
   const told = levels.map((one) => `said ${percent(one.mean)}, happened ${percent(one.happened)}`).join("; ");
   return (
     <figure>
@@ -71,10 +72,10 @@ function Diagram({ levels }: { readonly levels: readonly Level[] }) {
         {ticks.map((tick) => (
           <g key={tick}>
             <text x={x(tick)} y={SIZE - EDGE + 16} text-anchor="middle">
-              {percent(tick)}
+              {`${String(100 * tick)} %`}
             </text>
             <text x={EDGE - 5} y={y(tick) + 4} text-anchor="end">
-              {percent(tick)}
+              {`${String(100 * tick)} %`}
             </text>
           </g>
         ))}

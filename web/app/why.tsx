@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Evidence, Explanation, Fact } from "./api";
 import { Combobox } from "./combobox";
-import { Bar, Entity, Extras, percent, Told } from "./parts";
+import { Bar, chanceOf, Entity, Extras, percent, short, Told } from "./parts";
 import { Picture } from "./picture";
 import { shift } from "./time";
 import { same, type Go, type State } from "./url";
@@ -26,7 +26,7 @@ export function Why({ found, state, go }: Props) {
       <p class="verdict">
         <Told text={found.verdict ?? found.paths[0]?.sentence} />
       </p>
-      <Supposed state={state} go={go} />
+      <Supposed found={found} state={state} go={go} />
       <Picture state={state} />
       <h3>Facts that carried it</h3>
       <Facts facts={found.evidence} state={state} go={go} />
@@ -84,12 +84,12 @@ export function Facts({ facts, state, go }: { facts: readonly Evidence[]; state:
 }
 
 /** What was changed about the past, to be taken back. */
-function Supposed({ state, go }: { state: State; go: Go }) {
+function Supposed({ found, state, go }: Props) {
   if (!state.without.length && !state.given.length) return null;
   const row = (fact: Fact, verb: string, back: () => void) => (
     <li key={`${verb} ${fact.subject}|${fact.relation}|${fact.object}|${fact.time}`}>
       <span dir="auto">
-        {verb}: {fact.subject} {fact.relation} {fact.object}, {fact.time}
+        {verb}: {short(fact.subject)} {fact.relation} {short(fact.object)}, {fact.time}
       </span>
       <button class="plain" onClick={back}>
         take back
@@ -99,6 +99,7 @@ function Supposed({ state, go }: { state: State; go: Go }) {
   return (
     <div class="supposed">
       <strong>What if</strong>
+      <p>{moved(found)}</p>
       <ul>
         {state.without.map((fact) =>
           row(fact, "without", () => {
@@ -113,6 +114,16 @@ function Supposed({ state, go }: { state: State; go: Go }) {
       </ul>
     </div>
   );
+}
+
+/** What that does to the best answer. */
+function moved({ answers, original }: Explanation): string {
+  const [now, then] = [answers[0], original?.[0]];
+  if (!now || !then) return "";
+  if (now.entity !== then.entity)
+    return `${now.entity} (${chanceOf(now)}) comes first instead of ${then.entity} (${chanceOf(then)}).`;
+  const [is, was] = [chanceOf(now), chanceOf(then)];
+  return is === was ? `${now.entity} stays first, at ${is}.` : `${now.entity} stays first, at ${is} instead of ${was}.`;
 }
 
 /** A fact to suppose. */

@@ -109,10 +109,30 @@ class Client:
         question = {"subject": subject, "relation": relation, "time": written(time), "object": object, "top": top}
         return self._post("compare", question | {"models": list(models)}, schemas.Comparison)
 
-    def ask(self, subject: str, relation: str, object: str, **asked: Any) -> schemas.Reply:
-        """As `Model.ask`."""
-        words = {"subject": subject, "relation": relation, "object": object}
-        return self._post("ask", words | asked, schemas.Reply)
+    def ask(
+        self,
+        subject: str,
+        relation: str,
+        object: str,
+        *,
+        at: Time | None = None,
+        within: str | int | None = None,
+        when: bool = False,
+        how_often: str | int | None = None,
+        as_of: Time | None = None,
+        top: int = 10,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        versions: schemas.Versions | None = None,
+    ) -> schemas.Reply:
+        """As `Model.ask`; with the versions of an earlier answer, from what was read then."""
+        question: dict[str, Any] = {"subject": subject, "relation": relation, "object": object, "when": when}
+        times = {"at": at, "within": within, "how_often": how_often, "as_of": as_of}
+        question |= {name: written(time) for name, time in times.items() if time is not None}
+        if groups is not None:
+            question["groups"] = {name: [*names] for name, names in groups.items()}
+        if versions is not None:
+            question["versions"] = versions.to_json()
+        return self._post("ask", question | {"top": top}, schemas.Reply)
 
     def scan(
         self, next: str | int = 1, as_of: Time | None = None, top: int = 20, watch: Iterable[str] | None = None
@@ -140,6 +160,10 @@ class Client:
     def reliability(self) -> list[schemas.Level]:
         """As `Model.reliability`."""
         return self._get("reliability", schemas.Reliability).levels
+
+    def card(self, model: str | None = None) -> schemas.Card:
+        """What a model was trained on, its scores, calibration and limits."""
+        return self._get("card", schemas.Card, {} if model is None else {"model": model})
 
     def entity(self, name: str, before: Time | None = None) -> schemas.AboutEntity:
         """How busy an entity was, with whom and with what."""

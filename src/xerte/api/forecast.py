@@ -53,7 +53,8 @@ class Question:
         if (self.subject == UNKNOWN) == (self.object == UNKNOWN):
             raise InputError(
                 f"a question has {UNKNOWN!r} for either the subject or the object, not "
-                f"({self.subject}, {self.relation}, {self.object}, {self.time})"
+                f"({self.subject}, {self.relation}, {self.object}, {self.time})",
+                hint="leave one of them out; how likely one event is, `ask` tells",
             )
 
     @property

@@ -14,6 +14,9 @@ from xerte.errors import InputError
 _PAUSE_S = 600.0
 """Between two looks at whether there is something to compact."""
 
+_HINTS = {"future": "is the year right? If so, xerte data append --future takes it, on the server's machine"}
+"""For those who can give no options."""
+
 
 class Intake:
     """Appends to one dataset, one list at a time."""
@@ -55,4 +58,4 @@ class Intake:
 
 def _refused(number: int, error: InputError) -> schemas.Refused:
     message = error.message.removeprefix(f"event {number}: ")
-    return schemas.Refused(event=number, code=error.code, message=message, hint=error.hint)
+    return schemas.Refused(event=number, code=error.code, message=message, hint=_HINTS.get(error.code, error.hint))

@@ -188,6 +188,9 @@ class Model:
         vars(model)["history"] = self.history.with_facts(change.given, change.hidden)
         vars(model)["_history_here"] = self._history_here.with_facts(change.given, change.hidden)
         vars(model)["calibration"] = self.calibration
+        vars(model)["_notes"] = replace(
+            self._notes, dataset=change.dataset, history=model._history_here, real=self.dataset
+        )
         return model
 
     def forecast_many(

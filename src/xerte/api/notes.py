@@ -23,11 +23,13 @@ class Notes:
         dataset: what is asked about.
         history: what may be read.
         forecaster: what answers.
+        real: the dataset as it is, where `dataset` holds what is only supposed.
     """
 
     dataset: Dataset
     history: TemporalIndex
     forecaster: Forecaster
+    real: Dataset | None = None
 
     def of(self, asked: Sequence[Question], queries: Queries) -> list[tuple[str, ...]]:
         """The notes on each question."""
@@ -65,7 +67,7 @@ class Notes:
     @cached_property
     def _changed(self) -> str:
         lineage = self.forecaster.lineage if isinstance(self.forecaster, Learner) else None
-        return "" if lineage is None else lineage.changed(self.dataset)
+        return "" if lineage is None else lineage.changed(self.real or self.dataset)
 
     @cached_property
     def _relations_seen(self) -> list[bool]:

@@ -17,6 +17,23 @@ _HTTP = {
 }
 
 
+_WANTED = {
+    "extra_forbidden": "nothing of this name is known",
+    "missing": "is missing",
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "dict_type": "must be an object, {…}",
+    "model_type": "must be an object, {…}",
+    "model_attributes_type": "must be an object, {…}",
+}
+"""What pydantic says about Python, said about JSON."""
+
+
+def _inside(part: int | str) -> bool:
+    """Whether a part of a place is no key of the client's: the body, or one of several types that were tried."""
+    return part == "body" or (isinstance(part, str) and part.startswith("constrained-"))
+
+
 class RefusedError(Exception):
     """A request that is not let in."""
 
@@ -70,8 +87,9 @@ def add_error_handlers(app: FastAPI) -> None:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
             return error_response(400, "bad_json", "the body is not JSON", f"it breaks off at byte {first['loc'][-1]}")
-        where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-        message = shown(f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}")
+        where = ".".join(str(part) for part in first["loc"] if not _inside(part)) or "the body"
+        wanted = _WANTED.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+        message = shown(f"{where}: {wanted[:1].lower()}{wanted[1:]}")
         return error_response(422, "bad_request", message, "GET /openapi.json says what belongs there")
 
     @app.exception_handler(HTTPException)

@@ -128,8 +128,12 @@ class Reader:
         subject, relation, object, time = [_text(row.get(name)) for name in FIELDS[:4]]
         if not (subject and relation and object and time) or max(len(subject), len(relation), len(object)) > _LONGEST:
             raise InputError(f"{where}: {_problem(row)}")
-        for text in (subject, relation, object):
+        for name, text in zip(FIELDS, (subject, relation, object), strict=False):
             _refuse_no_unicode(where, text)
+            if text == "?":
+                raise InputError(
+                    f"{where}: the {name} is '?', which stands for what is asked", hint="leave the event out"
+                )
         try:
             return subject, relation, object, self._tick(time)
         except InputError as error:

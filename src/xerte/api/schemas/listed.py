@@ -19,6 +19,8 @@ class Dataset(Body):
     """Why it cannot be used although it is there; empty where it can."""
     served: bool | None = None
     """Over HTTP: whether this server answers about it."""
+    version: str | None = None
+    """Over HTTP, of the one served: changes with every fact and name."""
 
 
 class Gotten(Body):
@@ -166,6 +168,8 @@ class Found(Body):
     names: list[Match]
     next: str | None = None
     """Where the next page begins; null on the last one."""
+    version: str = ""
+    """Of the dataset."""
 
 
 class TrainedModel(Body):

@@ -12,6 +12,7 @@ from xerte.api.entity import about
 from xerte.api.search import NameIndex
 from xerte.app.paging import from_next, to_next
 from xerte.app.requests import PREFIX, Limit, Next, There, answer
+from xerte.app.served import Served
 
 router = APIRouter(prefix=PREFIX, tags=["data"])
 Words = Annotated[str, Query(max_length=1000, description="Parts of the name; all of them are in it.")]
@@ -25,7 +26,9 @@ async def list_datasets(request: Request, there: There) -> Response:
     """The datasets of this machine; the one served here says so."""
     found = await asyncio.to_thread(datasets.listed)
     rows = [schemas.Dataset.model_validate(one) for one in found]
-    rows = [row.model_copy(update={"served": row.name == there.dataset.name}) for row in rows]
+    data = there.dataset
+    here = {"served": True, "version": there.service.version_of(data)}
+    rows = [row.model_copy(update=here if row.name == data.name else {"served": False}) for row in rows]
     return answer(rows, request, _DATASETS)
 
 
@@ -52,7 +55,7 @@ async def entities(
     request: Request, there: There, search: Words = "", limit: Limit = 20, next: Next = None
 ) -> Response:
     """Entities by parts of their names, busiest first: search as you type."""
-    return answer(await asyncio.to_thread(_names, there.entities, search, limit, next), request)
+    return answer(await asyncio.to_thread(_names, there, there.entities, search, limit, next), request)
 
 
 @router.get("/relations", response_model=schemas.Found, summary="Names of relations")
@@ -60,14 +63,16 @@ async def relations(
     request: Request, there: There, search: Words = "", limit: Limit = 20, next: Next = None
 ) -> Response:
     """Relations by parts of their names, busiest first."""
-    return answer(await asyncio.to_thread(_names, there.relations, search, limit, next), request)
+    return answer(await asyncio.to_thread(_names, there, there.relations, search, limit, next), request)
 
 
-def _names(index: NameIndex, words: str, limit: int, next: str | None) -> schemas.Found:
+def _names(there: Served, index: NameIndex, words: str, limit: int, next: str | None) -> schemas.Found:
     start = from_next(next)
     found = index.search(words, start, limit + 1)  # one more, to know whether there is a next page
     more = to_next(start + limit, start + len(found))
-    return schemas.Found.model_validate({"found": start + len(found), "names": found[:limit], "next": more})
+    version = there.service.version_of(there.dataset)
+    body = {"found": start + len(found), "names": found[:limit], "next": more, "version": version}
+    return schemas.Found.model_validate(body)
 
 
 @router.get("/history", response_model=schemas.History, summary="What happened to an entity")

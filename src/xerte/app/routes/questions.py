@@ -42,9 +42,10 @@ async def _model(there: Served, name: str | None, versions: schemas.Versions | N
 async def _check_names(data: Dataset, question: Question) -> None:
     """Finds a wrong name before it is in a batch, on a thread of its own: looking for close ones takes a while."""
     data.calendar.parse(question.time)
-    for vocabulary, name in ((data.entities, question.known), (data.relations, question.relation)):
-        if name not in vocabulary:
-            await asyncio.to_thread(vocabulary.id, name)
+    if question.known not in data.entities:
+        await asyncio.to_thread(data.entities.id, question.known)
+    if question.relation not in data.relations:
+        await asyncio.to_thread(data.relations.direction, question.relation)
 
 
 @router.post("/explain", response_model=schemas.Explanation, dependencies=TAKES_JSON, summary="And why")
