@@ -67,7 +67,10 @@ def test_what_is_wrong_is_refused_and_the_rest_is_stored(client: TestClient) -> 
     assert found["reasons"][0]["message"].startswith("'tomorrow' is not a date")
     assert found["reasons"][1]["hint"].startswith("is the year right?")
     asking = send(client, VISIT | {"subject": "?"})
-    assert (asking["stored"], asking["reasons"][0]["message"]) == (0, "the subject is '?', which stands for what is asked")
+    assert (asking["stored"], asking["reasons"][0]["message"]) == (
+        0,
+        "the subject is '?', which stands for what is asked",
+    )
 
 
 def test_a_list_is_one_transaction_whatever_is_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
