@@ -29,6 +29,9 @@ def test_a_look_shows_columns_types_and_problems_and_keeps_nothing(client: TestC
     assert found["options"]["time"] == "date"
     assert any("line 23" in problem for problem in found["problems"])
     assert "/tmp" not in str(found)
+    assert "import events.csv" in found["command"]
+    named = send(client, "/preview", file="../Visits of Ann's; rm.xlsx").json()
+    assert "import Visits-of-Ann-s-rm.csv" in named["command"]
     assert [one.name for one in datasets.listed() if one.kind == "imported"] == []
 
 

@@ -130,7 +130,7 @@ function Import({ write, kept }: { readonly write: boolean; readonly kept: () =>
       const type = TYPES[file.name.split(".").pop()?.toLowerCase() ?? ""];
       if (!type)
         throw new Refusal(0, "page", `${file.name} is no table that is taken here`, "CSV, TSV, JSON lines or Parquet");
-      setLooked({ file, type, preview: await send<Preview>("imports/preview", file, type) });
+      setLooked({ file, type, preview: await send<Preview>("imports/preview", file, type, { file: file.name }) });
     });
   const keep = (options: Readonly<Record<string, string>>) =>
     attempt("Taking it in …", async () => {
@@ -282,7 +282,7 @@ function Look({ looked, write, keep }: LookProps) {
       </div>
       {!columns.includes(roles.relation ?? "") && (
         <div class="field">
-          <label for="fixed">All rows mean the same thing: what is done</label>
+          <label for="fixed">Or, where all rows mean the same: what is done</label>
           <input
             id="fixed"
             value={(roles.relation ?? "").replace(/^=/, "")}

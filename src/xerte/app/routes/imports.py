@@ -28,11 +28,16 @@ TYPES = {
 """None of them can be sent by a page of another origin that was not asked for leave."""
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {kind: {"schema": {}} for kind in TYPES}}}
 _BODY["requestBody"]["content"]["text/csv"]["example"] = "subject,relation,object,time\nAnn,visits,Ben,2024-01-10\n"
+_LONGEST_STEM = 50
+"""In letters, so that a file system takes it whatever the letters are."""
 Text = Annotated[str | None, Query(max_length=1000)]
 
 
 @router.post("/preview", response_model=schemas.Preview, summary="Look at a table", openapi_extra=_BODY)
-async def preview(request: Request) -> Response:
+async def preview(
+    request: Request,
+    file: Annotated[str, Query(max_length=1000, description="What the table is called, for the command.")] = "events",
+) -> Response:
     """Columns, types, what each could be, and problems; nothing is kept."""
 
     def work(file: Path) -> schemas.Preview:
@@ -42,7 +47,7 @@ async def preview(request: Request) -> Response:
         command = hidden.sub("", found.command)
         return schemas.Preview.model_validate(found.to_json() | words | {"command": command})
 
-    return answer(await _with_file(request, work), request)
+    return answer(await _with_file(request, work, file), request)
 
 
 @router.post(
@@ -87,16 +92,16 @@ async def keep(
     return answer(found, request)
 
 
-async def _with_file(request: Request, work: Callable[[Path], Result]) -> Result:
-    """Some work with the body as a file, which is gone afterwards."""
+async def _with_file(request: Request, work: Callable[[Path], Result], name: str = "events") -> Result:
+    """Some work with the body as a file of this name, harmlessly spelt, which is gone afterwards."""
     kind = content_type(request)
     if kind not in TYPES:
         raise RefusedError(415, "not_a_table", "the body is not said to be a table", f"send one of {', '.join(TYPES)}")
-    content = await request.body()
+    content, stem = await request.body(), re.sub(r"\W+", "-", Path(name).stem).strip("-")[:_LONGEST_STEM] or "events"
 
     def with_file() -> Result:
         with scratch_folder() as folder:
-            file = folder / f"events{TYPES[kind]}"
+            file = folder / f"{stem}{TYPES[kind]}"
             file.write_bytes(content)
             return work(file)
 
