@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import lzma
 import shlex
 from pathlib import Path
 
@@ -182,6 +183,22 @@ def test_who_beats_whom_is_a_query_where_a_column_names_the_winner(
     shown = CliRunner().invoke(app, ["data", "show", "wins", "b1"]).output
     assert "a1" in shown
     assert "beats" in shown
+
+
+@pytest.mark.parametrize("name", ["games.jsonl", "$$games.csv", "games.csv.xz"])
+def test_of_a_table_that_no_query_can_read_none_is_told(tmp_path: Path, name: str) -> None:
+    rows = [{"date": f"{n % 28 + 1:02}-04-2024", "team1": f"a{n % 5}", "team2": f"b{n % 7}"} for n in range(80)]
+    rows = [{**row, "winner": row[f"team{n % 2 + 1}"]} for n, row in enumerate(rows)]
+    lines = (
+        map(json.dumps, rows)
+        if name.endswith(".jsonl")
+        else [",".join(one) for one in (rows[0], *map(dict.values, rows))]
+    )
+    content = "\n".join(lines).encode()
+    (tmp_path / name).write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
+    seen = preview([tmp_path / name])
+    assert "--subject team1 --relation =plays --object team2" in seen.command
+    assert not seen.problems
 
 
 def test_who_beats_whom_is_a_query_where_a_column_names_the_winners_side(

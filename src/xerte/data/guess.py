@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xerte.data.columns import Column
 from xerte.data.lookalikes import EMPTY
-from xerte.data.matrix import Matrix, find_matrix
+from xerte.data.matrix import Matrix, find_matrix, in_sql
 from xerte.data.parties import LONGEST_NAME, MOST_KINDS, NEARLY_ALL, ROWS_PER_KIND, YES_OR_NO, guess_parties
 from xerte.data.reading import Scratch, load
 from xerte.data.roles import by_name, is_birth, is_kind, is_part_of_date, plain, split_date
@@ -162,11 +162,12 @@ def _guess_relation(
 
 
 def _who_won(db: Scratch, source: Source, written: Mapping[str, str]) -> list[str]:
-    """How to import who beats whom, where a column of a text file says which of the two parties won."""
+    """How to import who beats whom, where a column of a plain table says which of the two parties won."""
     names = source.columns[:_MOST_COLUMNS]
     one, other = (written.get(role, "") for role in ("subject", "object"))
     winner = next((name for name in names if plain(name).startswith("winner") and name not in (one, other)), None)
-    if not source.is_text or winner is None or one not in names or other not in names:
+    table = in_sql(source)
+    if not table or winner is None or one not in names or other not in names:
         return []
     at, *both = (f"extra{names.index(name)}" for name in (winner, one, other))
     (named,) = db.con.execute(f"SELECT avg(({at} IN ({', '.join(both)}))::INT) FROM seen").fetchone() or (0,)
@@ -174,7 +175,6 @@ def _who_won(db: Scratch, source: Source, written: Mapping[str, str]) -> list[st
     if not sides and (not named or named < NEARLY_ALL):
         return []
     won, first, second = (name if name.isidentifier() else identifier(name) for name in (winner, one, other))
-    table = f"FROM read_csv($${source.path}$$, all_varchar = true)"
     query = f"SELECT *, if({won} = {first}, {second}, {first}) AS loser {table} WHERE {won} IN ({first}, {second})"
     told, subject = f"{winner} is {one} or {other}", winner
     if sides:

@@ -58,13 +58,17 @@ def find_matrix(db: Scratch, source: Source, names: Sequence[str], times: Collec
     return Matrix(len(alike), next(iter(alike.values()))[:3], _query(source, names, [n for n in names if n in alike]))
 
 
+def in_sql(source: Source) -> str:
+    """What a query reads a plain table with a header from; "" for others, of which it may read something else."""
+    plain = source.format in (FileFormat.CSV, FileFormat.TSV) and source.header and source.file == source.path
+    file = no_pattern(source.path)
+    return f"FROM read_csv($${file}$$, all_varchar = true)" if plain and "$" not in file else ""
+
+
 def _query(source: Source, names: Sequence[str], alike: Sequence[str]) -> str:
-    """Needs a plain table with a header: of others a query of duckdb may read something else."""
-    others, file = [name for name in source.columns if name not in alike], no_pattern(source.path)
-    table = source.format in (FileFormat.CSV, FileFormat.TSV) and source.header and "$" not in file
-    fits = table and source.file == source.path and len(names) == len(source.columns)
+    others, read = [name for name in source.columns if name not in alike], in_sql(source)
+    fits = read and len(names) == len(source.columns)
     if not fits or len(set(names)) < len(names) or {"party", "value"} & {name.casefold() for name in others}:
         return ""
     rest = f"* EXCLUDE ({', '.join(map(identifier, others))})" if others else "*"
-    read = f"FROM read_csv($${file}$$, all_varchar = true)"
     return f"SELECT * FROM (UNPIVOT ({read}) ON COLUMNS({rest}) INTO NAME party VALUE value)"
