@@ -438,7 +438,7 @@ def questions(
     ] = None,
     part: Annotated[
         list[str] | None,
-        typer.Option(help="Repeat only this part of the record: horizons, time, number, oracle, first_answers."),
+        typer.Option(help="Repeat only this part of the record: horizons, time, number, oracle, first_answers, anew."),
     ] = None,
     kind: Annotated[
         list[str] | None, typer.Option(help="With --part horizons: only questions of this kind, like everything.")

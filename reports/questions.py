@@ -15,9 +15,11 @@ from xerte.api.durations import parse_duration
 from xerte.api.model import Model
 from xerte.api.service import Service
 from xerte.baselines.oracle import Oracle
+from xerte.data.calendar import Tick
 from xerte.data.dataset import Dataset
 from xerte.data.directions import forward
 from xerte.data.lineage import Lineage
+from xerte.evaluation.recalibrating import check_anew
 from xerte.experiment.trace import commit, device_name
 from xerte.forecaster import Learner, Queries
 from xerte.rates.fitting import draw
@@ -28,14 +30,12 @@ from xerte.types import Split
 
 FORMAT = "xerte questions 1"
 FOLDER = Path("results/questions")
-HORIZONS = {"icews14": ("7d", "30d"), "icews0515": ("7d", "30d"), "yago": ("1y", "3y"), "world": ("7d", "30d")}
-"""Far ahead, by dataset; others are asked 7 and 30 units ahead."""
 _FOLDS, _QUESTIONS = 12, 4000
 _TIMED = 4000
 """Of so many events at each time, those that come and had happened twice are asked when."""
 
 
-PARTS = ("horizons", "time", "number", "oracle", "first_answers")
+PARTS = ("horizons", "time", "number", "oracle", "first_answers", "anew")
 """What a record holds; each can be measured anew without the others."""
 
 
@@ -59,7 +59,7 @@ def measure(
     asker = Asker(chosen.dataset, chosen if model else None)
     body: dict[str, Any] = {"format": FORMAT, "dataset": chosen.dataset.name, "model": asker.name}
     body |= {"asked": questions, "device": device_name(chosen.device), "commit": commit()}
-    ahead = tuple(within) or HORIZONS.get(name, ("7", "30"))
+    ahead = tuple(within) or (("1y", "3y") if chosen.dataset.calendar.unit is Tick.YEAR else ("7d", "30d"))
     if "horizons" in parts:
         body["horizons"] = {horizon: _horizon(asker, horizon, questions, kinds) for horizon in ahead}
     longest = max(1, round(asker.rates.longest))
@@ -83,6 +83,9 @@ def measure(
                 Split.TEST, most=first, spread=True
             )
             body["recurrence_sets"] = asdict(simple.check)
+    if chosen.calibration is not None and "anew" in parts:
+        check = check_anew(chosen.forecaster, chosen.dataset, chosen.history, chosen.calibration)
+        body["anew"] = None if check is None else asdict(check)
     return body
 
 

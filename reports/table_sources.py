@@ -142,13 +142,15 @@ def _polls(repository: Repository) -> Iterator[Row]:
         yield one["pollster"], f"polls {one['type_simple']} in", one["location"], f"{year}-{month:0>2}-{day:0>2}"
 
 
-def _commits(repository: Repository, since: str, until: str) -> Iterator[Row]:
+def _commits(repository: Repository, since: str, until: str, folders: int = 0) -> Iterator[Row]:
+    """Changed files or, where their depth is given, the folders that they lie in."""
     author = day = ""
     for line in repository.log().splitlines():
         if head := _COMMIT.fullmatch(line):
             day, author = head.groups()
         elif line and since <= day < until:
-            yield author, "changes", line, day
+            folder = "/".join(line.split("/")[:-1][:folders]) or "the top folder"
+            yield author, "changes", folder if folders else line, day
 
 
 SOURCES = {
@@ -205,5 +207,17 @@ SOURCES = {
         "psf/requests",
         "1f6589ec3a1ee910f9a65cc3ceac60b26677bc0e",
         partial(_commits, since="2011-01-01", until="2015-01-01"),
+    ),
+    "folders": Source(
+        "programmers change folders of NumPy, 2016 to 2025",
+        "numpy/numpy",
+        "1f90bbb55e65e7de68921bc3f1a2d94492fdf689",
+        partial(_commits, since="2016-01-01", until="2026-01-01", folders=2),
+    ),
+    "letters": Source(
+        "students write to each other, April to October 2004 (CollegeMsg, all of it)",
+        "advaithhl/temporal_graph_clustering",
+        "1c0aafaf5de167981649228e5953779afed6126b",
+        partial(_messages, until="2005-01-01"),
     ),
 }

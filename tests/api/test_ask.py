@@ -146,10 +146,10 @@ def test_a_model_asks_too(asker: Asker) -> None:
 @pytest.mark.parametrize(
     ("words", "more", "why"),
     [
-        (("e3", "likes", "e4"), {}, "ask about one of these"),
-        (("e3", "likes", "e4"), {"within": "7d", "when": True}, "ask about one of these"),
-        (("e3", "likes", "e4"), {"within": "0d"}, "not an interval to ask about"),
-        (("e3", "likes", "e4"), {"within": "-3d"}, "not a length of time"),
+        (("e3", "likes", "e4"), {}, "ask exactly one of these"),
+        (("e3", "likes", "e4"), {"within": "7d", "when": True}, "ask exactly one of these"),
+        (("e3", "likes", "e4"), {"within": "0d"}, "'0d' is empty: an interval ends after"),
+        (("e3", "likes", "e4"), {"within": "-3d"}, "'-3d' would end before it starts"),
         (("e3", "likes", "e4"), {"at": "2024-01-05", "as_of": "2024-02-01"}, "lies before 2024-02-01"),
         (("e3", "likes", "e4"), {"within": "7d", "top": 0}, "at least one answer"),
         (("e3", "hates*", "e4"), {"within": "7d"}, "no relation is like"),
@@ -172,6 +172,8 @@ def test_one_of_these_or_any_is_any(asker: Asker) -> None:
 def test_notes_tell_how_far_an_answer_can_be_trusted(asker: Asker) -> None:
     far = asker.ask("e3", "likes", "e4", within="900d", as_of="2024-02-20")
     assert any("never tested so far ahead" in note for note in far.notes)
+    assert far.answers[0].reliability is None  # nothing of the kind was ever seen
+    assert asker.ask("e3", "likes", "e4", within="7d", as_of="2024-02-20").answers[0].reliability is not None
     early = asker.ask("e3", "likes", "e4", within="7d", as_of="2023-01-01")
     assert any("nothing is known before 2023-01-01" in note for note in early.notes)
     assert early.evidence == ()
@@ -245,7 +247,7 @@ def test_a_backtest_in_dates(asker: Asker) -> None:
     assert list(body["questions"]["events seen"]["folds"]) == body["times"]
     with pytest.raises(InputError, match="up to which rates learned"):
         asker.backtest("2024-02-01", horizon="3d")
-    with pytest.raises(InputError, match="can be followed so far"):
+    with pytest.raises(InputError, match="can be followed for 90 days: the facts end before 20"):
         asker.backtest(horizon="90d")
 
 

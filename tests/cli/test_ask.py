@@ -59,10 +59,10 @@ def test_a_name_like_another_is_a_mistake_and_any_other_is_new(answered: Callabl
     ("arguments", "complaint"),
     [
         (("--at", "2022-01-01", "--as-of", "2022-06-01"), "lies before"),
-        (("--within", "0d"), "is not an interval to ask about"),
+        (("--within", "0d"), "is empty: an interval ends after it starts"),
         (("--within", "-3d"), "-3d"),
-        (("--within", "30d", "--when"), "ask about one of these"),
-        ((), "ask about one of these"),
+        (("--within", "30d", "--when"), "ask exactly one of these"),
+        ((), "ask exactly one of these"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_a_sentence(

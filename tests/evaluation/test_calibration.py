@@ -1,7 +1,7 @@
 """Probabilities against what was true, sets against what they hold, and both against slow definitions."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,10 +10,11 @@ import torch
 from test_contract import small_dataset
 from xerte.baselines.recurrence import Recurrence
 from xerte.data.facts import Facts
-from xerte.evaluation.calibrating import STEPS, _curve, calibrate
+from xerte.evaluation.calibrating import STEPS, _curve, calibrate, checked
 from xerte.evaluation.calibration import COMMON, Calibration, as_shared, bent, logit
 from xerte.evaluation.logistic import chance, fit_logistic
 from xerte.evaluation.observed import Questions, Seen, asked
+from xerte.evaluation.recalibrating import check_anew
 from xerte.evaluation.scoring import climatology, judged, scored
 from xerte.evaluation.situation import Situation, distribution
 from xerte.forecaster import Meaning, Part, Queries, Scores
@@ -259,3 +260,31 @@ def test_scores_of_all_candidates_by_their_definition(fitted: Calibration) -> No
     verdict = judged(fitted, seen, usual, found)
     assert verdict.over_recurrence == {"brier": 0, "log": 0}
     assert verdict.over_climatology["brier"] == pytest.approx(1 - brier / base)
+
+
+def test_until_a_time_is_learned_from_what_came_since_valid_and_not_later(fitted: Calibration) -> None:
+    forecaster, test = Recurrence.fit(DATA), DATA.split(Split.TEST).time
+    of_valid = calibrate(forecaster, DATA, HISTORY, until=int(test.min()))
+    assert of_valid is not None
+    assert of_valid.to_json() == fitted.to_json()
+    middle = int(np.median(test))
+    newer = calibrate(forecaster, DATA, HISTORY, most=60, until=middle)
+    assert newer is not None
+    assert newer.window[0] > fitted.window[0]
+    assert fitted.window[1] < newer.window[1] == DATA.calendar.format(int(test[test < middle].max()))
+    assert calibrate(forecaster, DATA, HISTORY, until=int(DATA.facts.time[0])) is None
+
+
+def test_a_calibration_in_turn_knows_nothing_of_its_own_turn(fitted: Calibration) -> None:
+    forecaster, test = Recurrence.fit(DATA), Questions.of(DATA, Split.TEST)
+    about = forecaster, DATA, HISTORY, fitted
+    batches = asked(forecaster, DATA, HISTORY, test.queries)
+    seen = Seen.joined([Seen.of(batch, fitted.temperature, fitted.at_once) for batch in batches])
+    once = check_anew(*about, turns=1)
+    assert once is not None
+    # Learned before test begins: what valid taught, but for the last digits of what is kept.
+    assert asdict(once) == pytest.approx(asdict(checked(fitted, seen)), abs=1e-4)
+    often = check_anew(*about, turns=4)
+    assert often is not None
+    assert often.questions == once.questions
+    assert (often.strangers, often != once) == (once.strangers, True)

@@ -161,7 +161,7 @@ class Asker:
             interval.kind,
             calendar.format(time),
             self.predictor.name,
-            tuple(self._answer(words, asked, expected, places == group, p) for group, p in found),
+            tuple(self._answer(words, asked, expected, places == group, p, end) for group, p in found),
             tuple(self._fact(facts, one) for one in told),
             tuple(notes),
             more,
@@ -213,7 +213,7 @@ class Asker:
                 Scanned(
                     *self._words((ASKS,) * 3, asked, row),
                     float(probability[row]),
-                    self.predictor.reliability(float(probability[row])),
+                    self._reliability(float(probability[row]), units),
                     float(surprise[row]),
                 )
                 for row in rows.tolist()
@@ -309,7 +309,7 @@ class Asker:
         given = zip(_KINDS, (at, within, when or None, how_often), strict=True)
         kinds = [name for name, one in given if one is not None]
         if len(kinds) != 1:
-            raise InputError("ask about one of these: a time, an interval, when, or how often")
+            raise InputError("ask exactly one of these: at a time, within an interval, when, or how often")
         calendar = self.dataset.calendar
         start = None if at is None else calendar.parse(str(at))
         known_before = calendar.parse(str(as_of)) if as_of is not None else self._end if start is None else start
@@ -370,6 +370,8 @@ class Asker:
         if horizon > self.rates.longest:
             tested = counted(round(self.rates.longest), str(unit))
             notes.append(f"never tested so far ahead: intervals of up to {tested} were")
+        if not self.rates.levels:
+            notes.append("there are too few validation facts to calibrate on: nothing is known of how reliable this is")
         return notes
 
     def _stray(self, known: Known, time: int) -> tuple[str, int] | None:
@@ -389,10 +391,15 @@ class Asker:
         expected: Real,
         rows: npt.NDArray[np.bool_],
         probability: float,
+        horizon: float,
     ) -> Likelihood:
         """An answer that these events make, told by the likeliest of them."""
         likeliest = int(np.flatnonzero(rows)[np.argmax(expected[rows])])
-        return Likelihood(*self._words(words, asked, likeliest), probability, self.predictor.reliability(probability))
+        return Likelihood(*self._words(words, asked, likeliest), probability, self._reliability(probability, horizon))
+
+    def _reliability(self, probability: float, horizon: float) -> float | None:
+        """As the predictor's; None where nothing was ever tested so many units ahead."""
+        return None if horizon > self.rates.longest else self.predictor.reliability(probability)
 
     def _words(self, words: tuple[str, str, str], asked: Triples, row: int) -> tuple[str, str, str]:
         ids = (asked.subject[row], asked.relation[row], asked.object[row])

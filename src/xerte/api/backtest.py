@@ -267,5 +267,8 @@ def fold_times(
     if found and not facts_before(found[0]):
         raise InputError(f"nothing is known before {describe(found[0])}", hint="begin later")
     if not found:
-        raise InputError(f"no time from {describe(begin)} on can be followed so far: the facts end before")
+        ahead, end = f"{horizon / unit:g} {data.calendar.unit}s", describe(data.last_time + unit)
+        raise InputError(
+            f"nothing asked from {describe(begin)} on can be followed for {ahead}: the facts end before {end}"
+        )
     return found

@@ -122,18 +122,25 @@ def _since(model: "Model", progress: ProgressCallback | None) -> dict[str, Any] 
     return body
 
 
-def calibrate_saved(model: "Model", progress: ProgressCallback | None = None) -> Card:
+def calibrate_saved(model: "Model", progress: ProgressCallback | None = None, until: str | None = None) -> Card:
     """Calibrates a saved model anew and keeps that in its folder.
 
+    Args:
+        model: the model.
+        progress: callback.
+        until: a time: on the latest of valid and of what came since, before it; None: on valid.
+
     Raises:
-        InputError: it is not saved in a folder, or there are too few validation facts.
+        InputError: it is not saved in a folder, or there are too few facts to calibrate on.
     """
     folder = find_model(model.source)
     if folder is None:
         raise InputError(f"{model.source} is not kept in a folder: its calibration is made when it is needed")
-    found = calibrated(model.forecaster, model.dataset, model.history, progress)
+    end = None if until is None else model.dataset.calendar.parse(until)
+    found = calibrated(model.forecaster, model.dataset, model.history, progress, end)
     if found is None:
-        raise InputError(f"{model.dataset.name} has too few validation facts to calibrate a model on")
+        which = "validation facts" if until is None else f"facts from where valid begins until {until}"
+        raise InputError(f"{model.dataset.name} has too few {which} to calibrate a model on")
     keep(folder, found)
     model.metadata[KEY] = found.to_json()
     model.calibration = found

@@ -32,6 +32,8 @@ def parse_duration(text: str | int, calendar: Calendar) -> int:
     Raises:
         InputError: it is not a length of time, none of this calendar, or nothing at all.
     """
+    if str(text).strip().startswith("-"):
+        raise InputError(f"{text!r} would end before it starts", hint=f"write it like {_example(calendar)}")
     match = _FORM.fullmatch(str(text).casefold())
     if match is None or match[2] not in ("", "step", "steps", "unit", "units", *_UNIT):
         raise InputError(f"{text!r} is not a length of time", hint=f"write it like {_example(calendar)}")
@@ -52,7 +54,8 @@ def parse_duration(text: str | int, calendar: Calendar) -> int:
             hint=f"write it like {_example(calendar)}",
         )
     if not 0 < ticks < 1 << 31:
-        raise InputError(f"{text!r} is not an interval to ask about", hint=f"write it like {_example(calendar)}")
+        why = "is longer than this calendar" if ticks else "is empty: an interval ends after it starts"
+        raise InputError(f"{text!r} {why}", hint=f"write it like {_example(calendar)}")
     return ticks
 
 

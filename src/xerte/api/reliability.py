@@ -34,10 +34,24 @@ def reliability_of(
     questions = Questions.of(data, split, most, spread)
     if not len(questions.queries):
         raise InputError(f"the {split} split of {data.name} holds no facts: there is nothing to ask")
+    _refuse_known(model, split)
     seen, true = _seen(model, questions, progress)
     usual = seen if recurrence is model else _seen(recurrence, questions)[0]
     base = climatology(data, questions, seen.true_row, true)
     return judged(model.calibration, seen, base, scored(recurrence.calibration, usual))
+
+
+def _refuse_known(model: "Model", split: Split) -> None:
+    """A model that was calibrated on facts of test cannot be judged by them."""
+    found, calendar, time = model.calibration, model.dataset.calendar, model.dataset.split(split).time
+    if found is None or split is not Split.TEST:
+        return
+    last, first = found.window[1], calendar.format(int(time.min()))
+    if calendar.parse(last) > calendar.parse(first):
+        raise InputError(
+            f"{model.name} was calibrated on facts until {last}, and test begins at {first}: it knows the answers",
+            hint="run `xerte model calibrate` without --until first",
+        )
 
 
 def _seen(model: "Model", questions: Questions, progress: ProgressCallback | None = None) -> tuple[Seen, torch.Tensor]:

@@ -24,6 +24,8 @@ from xerte.types import ProgressCallback
 if TYPE_CHECKING:
     from xerte.api.ask import Asker
 
+_RATES = "rates of past events, calibrated on valid, answer"
+
 
 class Service:
     """Answers requests about any dataset with any model.
@@ -74,13 +76,9 @@ class Service:
             return Asker(data)
         trained = name is not None or self.default_model(dataset).dataset is not None
         if not trained:
-            return Asker(data, notes=(f"no model is trained on {data.name}: rates of past events answer",))
+            return Asker(data, notes=(f"no model is trained on {data.name}: {_RATES}",))
         model = self.model(dataset, name)
-        notes = (
-            ()
-            if isinstance(model.forecaster, Learner)
-            else (f"{model.name} learns nothing: rates of past events answer",)
-        )
+        notes = () if isinstance(model.forecaster, Learner) else (f"{model.name} learns nothing: {_RATES}",)
         return Asker(data, model, notes, progress)
 
     def models(self) -> list[TrainedModel]:

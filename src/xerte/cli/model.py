@@ -205,19 +205,28 @@ def card(name: Name, dataset: Data = None, as_json: AsJson = False) -> None:
 
 
 @model.command()
-def calibrate(name: Name, dataset: Data = None, as_json: AsJson = False) -> None:
-    """Calibrates a saved model on the latest validation facts.
+def calibrate(
+    name: Name,
+    dataset: Data = None,
+    until: Annotated[
+        str | None, typer.Option(help="Use the latest facts before this time, those after valid included.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Calibrates a saved model on the latest validation facts, or on newer ones.
 
-    What was measured is kept in its folder.
+    What was measured is kept in its folder. Probabilities drift away from a world that changes: calibrate again from
+    time to time.
 
     \b
     xerte model calibrate runs/mine-auto
+    xerte model calibrate runs/mine-auto --until 2024-06-01
     """
     from xerte.api.card import calibrate_saved, lines
     from xerte.api.model import Model
 
     with progress("calibration", "questions") as report:
-        found = calibrate_saved(Model.load(name, dataset), report)
+        found = calibrate_saved(Model.load(name, dataset), report, until)
     if as_json:
         print_json(found.to_json())
         return

@@ -1,6 +1,6 @@
 """How a calibration is learned: the latest questions of valid are asked and compared with what was true."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -44,9 +44,17 @@ def calibrate(
     history: TemporalIndex,
     progress: Callable[[int, int], None] | None = None,
     most: int = QUESTIONS,
+    until: int | None = None,
 ) -> Calibration | None:
-    """Fits a calibration to the latest questions of valid; None where there are too few of them."""
-    questions = Questions.of(dataset, Split.VALID, most)
+    """Fits a calibration to the latest questions of valid; None where there are too few of them.
+
+    Args:
+        forecaster, dataset, history: who answers, about what, and what may be read.
+        progress: callback.
+        most: so many questions.
+        until: a tick: the latest questions of valid and of what came since, before it.
+    """
+    questions = Questions.of(dataset, Split.VALID, most) if until is None else Questions.until(dataset, until, most)
     if len(questions.queries) < FEWEST:
         return None
     at_once = _at_once(dataset)
@@ -110,22 +118,30 @@ def first_answers(calibration: Calibration, seen: Seen, number: int = 1) -> tupl
 
 def checked(calibration: Calibration, seen: Seen, coverage: float = 0.9) -> Check:
     """How good a calibration is on questions that it was not fitted to."""
-    said, outcome = first_answers(calibration, seen)
-    said, outcome = said[:, 0], outcome[:, 0]
-    least = calibration.threshold(coverage)
-    sizes, held = [], []
-    for part in in_parts(seen):
-        ranked = _first_held(calibration, part)
-        sizes.append(_size(ranked, least, seen.entities).repeat_interleave(part.weight))
-        held.append(_of_true(ranked, part) >= least)
+    return checked_in_turn([(calibration, seen)], coverage)
+
+
+def checked_in_turn(turns: Iterable[tuple[Calibration, Seen]], coverage: float = 0.9) -> Check:
+    """The same of several, each on questions of its own."""
+    answers, sizes, held, of_strangers, facts = [], [], [], [], []
+    for calibration, seen in turns:
+        answers.append(np.concatenate(first_answers(calibration, seen), 1))
+        least = calibration.threshold(coverage)
+        for part in in_parts(seen):
+            ranked = _first_held(calibration, part)
+            sizes.append(_size(ranked, least, seen.entities).repeat_interleave(part.weight))
+            held.append(_of_true(ranked, part) >= least)
+        of_strangers.append(np.stack(strangers(calibration, seen), 1))
+        facts.append(seen.weight.numpy())
+    said, outcome = np.concatenate(answers).T
+    told, strange = np.concatenate(of_strangers).T
     # A first answer counts once for each fact of its question, and is true or false for all of them.
-    together = np.repeat(np.arange(len(seen.weight)), seen.weight.numpy())
-    ece = calibration_error(said, outcome), chance_error(said, together=together)
+    weight = np.concatenate(facts)
+    ece = calibration_error(said, outcome > 0), chance_error(said, together=np.repeat(np.arange(len(weight)), weight))
     held_share, size = (float(torch.cat(one).double().mean()) for one in (held, sizes))
-    told, strange = strangers(calibration, seen)
     means = float(strange.mean()), float(told.mean())
-    of_strangers = calibration_error(told, strange), chance_error(told)
-    return Check(len(said), *ece, held_share, size, *means, *of_strangers)
+    strange_ece = calibration_error(told, strange > 0), chance_error(told)
+    return Check(len(said), *ece, held_share, size, *means, *strange_ece)
 
 
 def _first_held(calibration: Calibration, seen: Seen) -> Tensor:

@@ -47,6 +47,13 @@ class Questions:
         return Questions(found.queries[rows], found.answers[rows])
 
     @staticmethod
+    def until(dataset: Dataset, end: int, most: int | None = None) -> "Questions":
+        """The latest questions about what happened from where valid begins until before a time."""
+        begin, time = dataset.sizes[0], dataset.facts.time
+        first = int(time[begin]) if begin < len(time) else end
+        return Questions.about(dataset.facts[(time >= first) & (time < end)], most)
+
+    @staticmethod
     def about(facts: Facts, most: int | None = None) -> "Questions":
         """Both directions of facts; where there are more than `most`, the latest."""
         asked, answer = both_directions(facts)

@@ -60,11 +60,18 @@ def calibration_of(
 
 
 def calibrated(
-    forecaster: Forecaster, dataset: Dataset, history: TemporalIndex, progress: ProgressCallback | None = None
+    forecaster: Forecaster,
+    dataset: Dataset,
+    history: TemporalIndex,
+    progress: ProgressCallback | None = None,
+    until: int | None = None,
 ) -> Calibration | None:
     """A calibration to keep with a model: from more questions, with the sizes of recurrence's sets beside its own."""
-    found = calibrate(forecaster, dataset, history, progress, QUESTIONS)
-    usual = calibration_of(Recurrence.fit(dataset), dataset, history, {})
+    found, floor = calibrate(forecaster, dataset, history, progress, QUESTIONS, until), Recurrence.fit(dataset)
+    if until is None:
+        usual = calibration_of(floor, dataset, history, {})
+    else:
+        usual = calibrate(floor, dataset, history, None, FEWER, until)
     return found if found is None or usual is None else replace(found, usual_sizes=usual.sizes)
 
 
