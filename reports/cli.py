@@ -438,7 +438,9 @@ def questions(
     ] = None,
     part: Annotated[
         list[str] | None,
-        typer.Option(help="Repeat only this part of the record: horizons, time, number, oracle, first_answers, anew."),
+        typer.Option(
+            help="Repeat only this part of the record: horizons, time, number, oracle, first_answers, anew, several."
+        ),
     ] = None,
     kind: Annotated[
         list[str] | None, typer.Option(help="With --part horizons: only questions of this kind, like everything.")
@@ -465,7 +467,7 @@ def questions(
     if (kind or within) and part != ["horizons"]:
         raise InputError("kinds and lengths are of horizons alone", hint="add --part horizons")
     file = root / FOLDER / f"{Path(dataset).name}-{Path(model).name if model else 'rates'}.json"
-    known = read_json(file, FORMAT, "a record of questions", dict) if part else {}
+    known = read_json(file, FORMAT, "a record of questions", dict) if part and file.is_file() else {}
     with busy(dataset):
         found = measure(dataset, model, number, first, part or PARTS, tuple(kind or POPULATIONS), within or ())
     if part:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from reports.questions_several import measure as several
 from xerte.api.ask import Asker
 from xerte.api.backtest import Plan, fold_times, run
 from xerte.api.durations import parse_duration
@@ -35,7 +36,7 @@ _TIMED = 4000
 """Of so many events at each time, those that come and had happened twice are asked when."""
 
 
-PARTS = ("horizons", "time", "number", "oracle", "first_answers", "anew")
+PARTS = ("horizons", "time", "number", "oracle", "first_answers", "anew", "several")
 """What a record holds; each can be measured anew without the others."""
 
 
@@ -86,6 +87,9 @@ def measure(
     if chosen.calibration is not None and "anew" in parts:
         check = check_anew(chosen.forecaster, chosen.dataset, chosen.history, chosen.calibration)
         body["anew"] = None if check is None else asdict(check)
+    if "several" in parts:
+        some = [time for time in times if time + parse_duration(ahead[0], chosen.dataset.calendar) <= test[-1]]
+        body["several"] = several(asker, some[::2], ahead[0], max(1, questions // 50))
     return body
 
 

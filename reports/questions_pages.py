@@ -1,12 +1,13 @@
 """The tables of docs/questions.md, from the records in results/questions/ and results/bench/questions.json."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.questions import FORMAT as SPEED_FORMAT
 from reports.questions import FOLDER, FORMAT
-from reports.questions_goals import KINDS, Verdict, at_most, horizon_verdicts, judged, set_verdicts
+from reports.questions_goals import BENCHMARKS, KINDS, Verdict, at_most, horizon_verdicts, judged, set_verdicts
+from reports.questions_several import page_rows
 from reports.table import Block
 from xerte.files import read_json
 
@@ -24,6 +25,18 @@ _HORIZON = (
     "ECE (chance)",
 )
 _SETS = ("dataset", "answers", "questions", "rank-1 ECE (chance)", "90 % sets hold", "entities", "recurrence's")
+_SEVERAL = ("dataset", "answers", "asked", "questions", "said", "came", "ECE (chance)")
+_ANEW = (
+    "dataset",
+    "answers",
+    "once: rank-1 ECE (chance)",
+    "sets hold",
+    "strangers",
+    "anew: rank-1 ECE (chance)",
+    "sets hold",
+    "strangers",
+    "came",
+)
 _STRANGERS = ("dataset", "answers", "answers that never met the subject", "forecast", "ECE (chance)")
 _TIMES = ("dataset", "answers", "events", "median error", "of the mean gap", "less by")
 _NUMBERS = ("dataset", "answers", "within", "events", "came", "expected", "by its past rate", "skill over that")
@@ -34,9 +47,12 @@ _GOALS = (
     "ECE of first answers",
     "90 % sets hold what they should",
     "sets smaller than recurrence's",
+    "ECE of first answers, calibrated anew",
+    "90 % sets hold what they should, calibrated anew",
     "median time error below the mean gap's",
 )
-_MEASURED = ("first_answers", "time", "number")
+_MEASURED = ("first_answers", "anew", "time", "number")
+_ORDER = (Verdict.MET, Verdict.UNDECIDED, Verdict.MISSED)
 _ORACLE = ("answers", "asked", "questions", "mean error", "climatology's", "recency-frequency's", "of always 0")
 
 
@@ -44,7 +60,7 @@ def horizons(root: Path) -> Sequence[Block]:
     """Brier skill and calibration of horizon questions."""
     rows = []
     for body in _records(root):
-        for horizon, found in body["horizons"].items():
+        for horizon, found in body.get("horizons", {}).items():
             for kind, one in found["questions"].items():
                 cells = [
                     f"{one['skill']:.3f} [{one['skill_low']:.3f}, {one['skill_high']:.3f}]",
@@ -71,6 +87,21 @@ def sets(root: Path) -> Sequence[Block]:
             sizes = f"{check['size']:,.0f}", f"{usual['size']:,.0f} {_word(smaller)}" if usual else "the same"
             rows.append((body["dataset"], body["model"], f"{check['questions']:,}", said, held, *sizes))
     return [_table(_SETS, rows)]
+
+
+def anew(root: Path) -> Sequence[Block]:
+    """First answers and sets with one calibration, and with one for every tenth of test."""
+    rows = []
+    for body in _records(root):
+        if body.get("anew") and "first_answers" in body:
+            cells = []
+            for check in (body["first_answers"]["check"], body["anew"]):
+                ece, hold, _ = set_verdicts(body["dataset"], check, None)
+                cells.append(f"{check['ece']:.4f} ({check['ece_of_chance']:.4f}) {_word(ece)}")
+                cells.append(f"{100 * check['coverage']:.1f} % {_word(hold)}")
+                cells.append(f"{100 * check['strangers_said']:.1f} %")
+            rows.append((body["dataset"], body["model"], *cells, f"{100 * body['anew']['strangers']:.1f} %"))
+    return [_table(_ANEW, rows)] if rows else [_NOTHING]
 
 
 def strangers(root: Path) -> Sequence[Block]:
@@ -125,39 +156,49 @@ def oracle(root: Path) -> Sequence[Block]:
 
 
 def goals(root: Path) -> Sequence[Block]:
-    """How often each goal is met."""
-    found: dict[str, list[Verdict]] = {name: [] for name in _GOALS}
+    """How often each goal is met, on benchmarks and the world and on real tables."""
+    found: dict[str, tuple[list[Verdict], list[Verdict]]] = {name: ([], []) for name in _GOALS}
     for body in _records(root):
-        for ahead in body["horizons"].values():
-            for kind in KINDS:
-                for name, verdict in zip(_GOALS[:3], horizon_verdicts(ahead["questions"][kind]), strict=True):
-                    found[name].append(verdict)
-        if "first_answers" in body:
-            of_sets = set_verdicts(body["dataset"], body["first_answers"]["check"], body.get("recurrence_sets"))
-            for name, told in zip(_GOALS[3:6], of_sets, strict=True):
-                found[name] += [] if told is None else [told]
-        if "less_low" in body.get("time", {}):
-            one = body["time"]
-            verdict = judged(0.0, one["less"], one["less_low"], one["less_high"])
-            found[_GOALS[6]].append(verdict)
-    rows = []
-    for name, verdicts in found.items():
-        counts = (
-            str(sum(one is kind for one in verdicts)) for kind in (Verdict.MET, Verdict.UNDECIDED, Verdict.MISSED)
-        )
-        rows.append((name, *counts))
-    return [_table(("goal", "met", "undecided", "missed"), rows)]
+        group = int(body["dataset"] not in (*BENCHMARKS, "world"))
+        for name, verdict in _verdicts(body):
+            found[name][group].append(verdict)
+    rows = [
+        (name, *(str(sum(one is kind for one in some)) for some in groups for kind in _ORDER))
+        for name, groups in found.items()
+    ]
+    heads = [f"{where}: {kind.value}" for where in ("benchmarks, world", "tables") for kind in _ORDER]
+    return [_table(("goal", *heads), rows)]
+
+
+def _verdicts(body: dict[str, Any]) -> Iterator[tuple[str, Verdict]]:
+    """Every goal that a record can tell about, and what it tells."""
+    for ahead in body.get("horizons", {}).values():
+        for kind in KINDS:
+            yield from zip(_GOALS[:3], horizon_verdicts(ahead["questions"][kind]), strict=True)
+    if "first_answers" in body:
+        of_sets = set_verdicts(body["dataset"], body["first_answers"]["check"], body.get("recurrence_sets"))
+        yield from ((name, one) for name, one in zip(_GOALS[3:6], of_sets, strict=True) if one is not None)
+    if body.get("anew"):
+        yield from zip(_GOALS[6:8], set_verdicts(body["dataset"], body["anew"], None)[:2], strict=True)
+    if "less_low" in (one := body.get("time", {})):
+        yield _GOALS[8], judged(0.0, one["less"], one["less_low"], one["less_high"])
 
 
 def commits(root: Path) -> Sequence[Block]:
     """At which commit every part of a record was measured."""
     rows = []
     for body in _records(root):
-        judged = [one for ahead in body["horizons"].values() for one in ahead["questions"].values()]
+        judged = [one for ahead in body.get("horizons", {}).values() for one in ahead["questions"].values()]
         own = (body.get(f"{part}_commit", body["commit"]) if part in body else "" for part in _MEASURED)
         within = dict.fromkeys(one.get("commit", body["commit"])[:10] for one in judged)
         rows.append((body["dataset"], body["model"], ", ".join(within), *(one[:10] for one in own)))
-    return [_table(("dataset", "answers", "within", "first answers, sets", "when", "how often"), rows)]
+    return [_table(("dataset", "answers", "within", "first answers, sets", "anew", "when", "how often"), rows)]
+
+
+def several(root: Path) -> Sequence[Block]:
+    """Answers about several events at once."""
+    rows = [row for body in _records(root) for row in page_rows(body)]
+    return [_table(_SEVERAL, rows)] if rows else [_NOTHING]
 
 
 def speed(root: Path) -> Sequence[Block]:
@@ -205,10 +246,12 @@ PARTS: dict[str, Callable[[Path], Sequence[Block]]] = {
     "questions-goals": goals,
     "questions-horizons": horizons,
     "questions-sets": sets,
+    "questions-anew": anew,
     "questions-strangers": strangers,
     "questions-times": times,
     "questions-numbers": numbers,
     "questions-oracle": oracle,
+    "questions-several": several,
     "questions-commits": commits,
     "questions-speed": speed,
 }

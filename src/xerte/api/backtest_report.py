@@ -6,7 +6,7 @@ from html import escape
 from xerte.api.plots import lines_plot, reliability_plot
 from xerte.api.replies import Backtest
 from xerte.data.words import counted
-from xerte.rates.backtest import FEWEST, Part
+from xerte.rates.backtest import FEWEST, Judged, Part
 
 _LIGHT = "--ink:#1b2027;--soft:#545d69;--paper:#fff;--axis:#9aa4b0;--edge:#dde2e8"
 _DARK = (
@@ -49,8 +49,7 @@ def report(found: Backtest) -> str:
             f"{100 * one.happened:.2f} %",
             f"{one.brier:.5f}",
             f"{one.log:.5f}",
-            f"{one.skill:.3f} [{one.skill_low:.3f}, {one.skill_high:.3f}]",
-            f"{one.over_recency:.3f} [{one.over_recency_low:.3f}, {one.over_recency_high:.3f}]",
+            *skills(one),
             f"{one.ece:.4f} ({one.ece_of_chance:.4f})",
         )
         for name, one in found.judged.items()
@@ -68,6 +67,16 @@ def report(found: Backtest) -> str:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width,initial-scale=1"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head><body>{head}{''.join(parts)}</body></html>\n"
+    )
+
+
+def skills(found: Judged) -> tuple[str, str]:
+    """Over climatology and over recency-frequency, with 95 % intervals; dashes where too few came true to tell."""
+    if round(found.questions * found.happened) < FEWEST:
+        return "–", "–"
+    return (
+        f"{found.skill:.3f} [{found.skill_low:.3f}, {found.skill_high:.3f}]",
+        f"{found.over_recency:.3f} [{found.over_recency_low:.3f}, {found.over_recency_high:.3f}]",
     )
 
 

@@ -1,5 +1,6 @@
 """Small plots as SVG: reliability, and lines over time."""
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -25,9 +26,8 @@ def reliability_plot(levels: Sequence[Level], title: str) -> str:
     Where all is unlikely, both axes go by the square root, which pulls small probabilities apart.
     """
     most = max([one.mean for one in levels] + [one.happened for one in levels] + [1e-6])
-    top = min(1.0, 1.15 * most)
-
-    power = 1.0 if top > 0.5 else 0.5
+    top = min(1.0, _round_above(most))
+    power = 1.0 if top >= 0.5 else 0.5
 
     def x(value: float) -> float:
         return _LEFT + _SIZE * float((min(value, top) / top) ** power)
@@ -85,6 +85,12 @@ def lines_plot(lines: Mapping[str, Sequence[tuple[str, float]]], title: str, wid
         if dates:
             parts.append(text(_LEFT + (width if at else 0), _TOP + _SIZE + 22, dates[at][0], f"{anchor} soft"))
     return document(_LEFT + width + 20, _TOP + _SIZE + _BOTTOM, title, _STYLE, parts)
+
+
+def _round_above(value: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return power * next(times for times in (1, 2, 5, 10) if times * power >= value * (1 - 1e-9))
 
 
 def _axes(top: float, power: float) -> list[str]:

@@ -142,6 +142,7 @@ def backtest(
     xerte backtest icews14 --from 2014-10-01 --every 7d --horizon 7d --retrain every:4 --out backtest
     """
     with loading():
+        from xerte.api.backtest_report import skills
         from xerte.api.service import Service
 
     with progress("backtest", "folds") as report:
@@ -157,8 +158,7 @@ def backtest(
             f"{one.questions:,}",
             f"{100 * one.happened:.2f} %",
             f"{one.brier:.5f}",
-            f"{one.skill:.3f} [{one.skill_low:.3f}, {one.skill_high:.3f}]",
-            f"{one.over_recency:.3f} [{one.over_recency_low:.3f}, {one.over_recency_high:.3f}]",
+            *skills(one),
             f"{one.ece:.4f} ({one.ece_of_chance:.4f})",
         )
         for name, one in found.judged.items()
