@@ -470,7 +470,7 @@ def questions(
     known = read_json(file, FORMAT, "a record of questions", dict) if part and file.is_file() else {}
     with busy(dataset):
         found = measure(dataset, model, number, first, part or PARTS, tuple(kind or POPULATIONS), within or ())
-    if part:
-        found = again(known, found, part)
+    if known:
+        found = again(known, found, part or ())
     write_json(file, found)
     print_json(found)

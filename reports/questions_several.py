@@ -12,8 +12,8 @@ from xerte.evaluation.proper import calibration_error, chance_error
 
 Truth = npt.NDArray[np.bool_]
 
-KINDS = ("s * o", "s p *", "* p o", "s * *", "s p|q|r o")
-"""What is asked, of a past fact (s, p, o): * is any, p|q|r are its relation and two others."""
+KINDS = ("s * o", "s p *", "* p o", "s * *", "s p/q/r o")
+"""What is asked, of a past fact (s, p, o): * is any, p/q/r are its relation and two others."""
 
 
 def measure(asker: Asker, times: list[int], horizon: str, questions: int, seed: int = 0) -> dict[str, dict[str, float]]:
@@ -38,11 +38,11 @@ def measure(asker: Asker, times: list[int], horizon: str, questions: int, seed: 
             for row in draw.choice(past, questions).tolist():
                 relations = np.array([p[row], *p[draw.choice(past, 2)]])
                 alike = {"s": s == s[row], "p": p == p[row], "o": o == o[row], ANY: np.ones(len(s), bool)}
-                alike["p|q|r"] = np.isin(p, relations)
+                alike["p/q/r"] = np.isin(p, relations)
                 some = " | ".join(data.relations[one] for one in np.unique(relations).tolist())
                 name = {"s": data.entities[s[row]], "p": data.relations[p[row]], "o": data.entities[o[row]]}
                 parts = kind.split()
-                words = [(name | {ANY: ANY, "p|q|r": some})[part] for part in parts]
+                words = [(name | {ANY: ANY, "p/q/r": some})[part] for part in parts]
                 event: Truth = np.logical_and.reduce([alike[part] for part in parts]) & follows
                 reply = asker.ask(words[0], words[1], words[2], within=horizon, as_of=format(time), top=1)
                 said.append(reply.answers[0].probability)
