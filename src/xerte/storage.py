@@ -452,10 +452,21 @@ def recover(folder: Path) -> None:
 
 
 def wait_for_swap(folder: Path) -> bool:
-    """Waits while another takes the folder's place, half a minute at most; whether one did."""
-    if folder_lock(folder).exists():
-        with suppress(OSError), lock(folder_lock(folder), timeout=30):
+    """Waits while another takes the folder's place, half a minute at most; whether one did.
+
+    A lock that nobody holds tells nothing: where its file cannot be removed, it stays.
+    """
+    place = folder_lock(folder)
+    if not place.exists():
+        return False
+    try:
+        with lock(place, timeout=0):
+            return False
+    except TimeoutError:
+        with suppress(OSError), lock(place, timeout=30):
             return True
+    except OSError:
+        pass
     return False
 
 

@@ -475,6 +475,27 @@ def test_a_reader_waits_for_who_replaces_a_dataset(saved: Path, tmp_path: Path) 
         assert content(reading.result()) == content(small())
 
 
+def test_a_lock_that_cannot_be_removed_keeps_nobody_before_damage(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, or where the folder around may not be written to."""
+    stays, unlink, reads = folder_lock(saved), Path.unlink, list[str]()
+
+    def kept(path: Path, missing_ok: bool = False) -> None:
+        if path == stays:
+            raise PermissionError(13, "Permission denied", str(path))
+        unlink(path, missing_ok)
+
+    def read() -> None:
+        reads.append("")
+        assert len(reads) < 10
+        raise DatasetError("it is damaged")
+
+    monkeypatch.setattr(Path, "unlink", kept)
+    stays.touch()
+    with pytest.raises(DatasetError, match="it is damaged"):
+        folder_module.unchanging((saved,), read)
+    assert stays.exists()
+
+
 def test_other_arrays_can_live_in_a_folder_of_their_own(saved: Path) -> None:
     with atomic_folder(saved / "index") as new:
         entries = write_arrays(
