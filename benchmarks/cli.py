@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xerte.cli import Commands
-from xerte.cli.output import AsJson, busy, print_json, print_table, print_text
+from xerte.cli.output import AsJson, busy, print_json, print_table, print_text, progress
+from xerte.types import Split
 
 if TYPE_CHECKING:
     from benchmarks.record import Record
@@ -309,6 +310,34 @@ def explaining(
         found.write(save)
     columns = ("model", "questions", "forecast (ms)", "explained (ms)", "ratio", "least", "most")
     print_table("", columns, [tuple(asdict(one).values()) for one in found.models])
+
+
+@app.command()
+def choosing(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Trained models, by name or folder.")],
+    questions: Annotated[int, typer.Option(min=1, help="So many that it answers right are asked of each.")] = 200,
+    split: Annotated[Split, typer.Option(help="Whose questions.")] = Split.TEST,
+    save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
+) -> None:
+    """What evidence could gain if every fact of it were chosen by asking again.
+
+    \b
+    python -m benchmarks choosing icews14-best icews14-paper --save results/bench/choosing.json
+    """
+    from benchmarks.choosing import measure
+
+    with progress("asking") as told:
+        found = measure(models, questions, split, told)
+    if save is not None:
+        found.write(save)
+    for one in found.models:
+        rows = [
+            (each.k, *(f"{value:.3f}" for value in (each.control, each.evidence, each.asked, each.gain)))
+            + tuple(f"{end:+.3f}" for end in (each.interval.low, each.interval.high))
+            for each in one.by_k
+        ]
+        title = f"{one.model}, {one.questions} questions, {one.forecasts:.0f} forecasts each to choose"
+        print_table(title, ("facts", "control", "evidence", "asked", "gain", "from", "to"), rows)
 
 
 @app.command()

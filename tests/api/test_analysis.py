@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drawn import ASKED, small_dataset, untrained
+from drawn import ASKED, small_dataset, untrained, weighing
 from xerte.api.analysis import POOL, Change, smallest_change
 from xerte.api.explain import Explanation
 from xerte.api.model import Model
@@ -65,6 +65,19 @@ def test_what_would_put_another_one_first(why: Explanation) -> None:
     behind = why.of("Cid").why_not("Ben")
     assert behind.change is None
     assert behind.sentence.startswith("Ben is ahead of Cid by 2.")
+
+
+def test_where_there_is_a_factor_it_is_told_what_facts_make_of_the_distance() -> None:
+    data = small_dataset()
+    forecast = Model(weighing(data), data).forecast(*ASKED)
+    versus = forecast.explain().why_not(forecast.answers[1].entity)
+    ahead, behind = versus.weight, versus.other_weight
+    assert ahead is not None
+    assert behind is not None
+    facts, whole = (ahead[1] / behind[1]) ** ahead[2], forecast.answers[0].score / forecast.answers[1].score
+    assert facts * ahead[0] / behind[0] == pytest.approx(whole, rel=1e-4)
+    assert f"Its facts weigh {facts:.2g} times as much; " in versus.sentence
+    assert versus.sentence.endswith(f"makes that {whole:.2g} times.")
 
 
 def test_no_smaller_set_flips_a_trained_kind_of_model_and_the_one_given_does() -> None:
@@ -147,6 +160,13 @@ def test_a_report_sets_the_answer_beside_whom_one_asks_for(why: Explanation, tmp
     text = why.report(tmp_path / "why.md", why_not="Dan")[0].read_text("utf-8")
     assert "## Why not Dan?" in text
     assert "## Why not Cid?" not in text
+
+
+def test_a_report_says_how_likely_its_candidates_are_where_that_is_known(why: Explanation, tmp_path: Path) -> None:
+    pytest.importorskip("quickjs")
+    assert "| Likely |" not in why.report(tmp_path / "why.md")[0].read_text("utf-8")
+    told = replace(why, answers=tuple(replace(one, probability=0.314) for one in why.answers))
+    assert "| Ben | 3 | 31 % |" in told.report(tmp_path / "likely.md")[0].read_text("utf-8")
 
 
 def test_a_report_leaves_out_reasons_of_no_share(why: Explanation, tmp_path: Path) -> None:

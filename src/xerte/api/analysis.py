@@ -73,6 +73,7 @@ class Contrast:
         reasons, other_reasons: what speaks for each.
         change: what would have to be different for the other one to stand before the answer; None where it does.
         other_asked: whether the other is the question's own entity.
+        weight, other_weight: (factor, sum of parts, exponent) of each, where a score is factor · sum^exponent.
     """
 
     answer: str
@@ -83,6 +84,8 @@ class Contrast:
     other_reasons: tuple[Reason, ...]
     change: Change | None
     other_asked: bool = False
+    weight: tuple[float, float, float] | None = None
+    other_weight: tuple[float, float, float] | None = None
 
     @property
     def sentence(self) -> str:
@@ -97,7 +100,20 @@ class Contrast:
         )
         worth = best[0].share * max(self.score, self.other_score) if best and best[0].facts else 0.0
         alone = f" That {best[0].because} is alone worth more ({worth:.3g})." if worth > abs(apart) > 0 else ""
-        return f"{ahead} is ahead of {behind} by {abs(apart):.3g}.{alone}"
+        return f"{ahead} is ahead of {behind} by {abs(apart):.3g}.{alone}{self._factors(apart >= 0)}"
+
+    def _factors(self, in_order: bool) -> str:
+        """How much of the distance facts make, and how much the factor."""
+        ahead, behind = (self.weight, self.other_weight) if in_order else (self.other_weight, self.weight)
+        if ahead is None or behind is None or min(behind[:2]) <= 0:
+            return ""
+        facts = (ahead[1] / behind[1]) ** ahead[2]
+        both = _times(ahead[0] / behind[0] * facts)
+        return f" Its facts weigh {_times(facts)} as much; the factor, which is no fact’s, makes that {both}."
+
+
+def _times(ratio: float) -> str:
+    return "more than 1,000 times" if ratio > 1000 else f"{ratio:.2g} times"
 
 
 @dataclass(frozen=True)
@@ -229,7 +245,8 @@ def contrast(why: "Explanation", other: str) -> Contrast:
     behind = rival.score is not None and (why.score or 0.0) >= rival.score
     change = smallest_change(why, other) if behind else None
     scores, asked = (why.score, rival.score), _case(rival).answer == _case(rival).known
-    return Contrast(name(str(why.answer)), name(other), *scores, why.reasons, rival.reasons, change, asked)
+    weights = _case(why).attribution.weight, _case(rival).attribution.weight
+    return Contrast(name(str(why.answer)), name(other), *scores, why.reasons, rival.reasons, change, asked, *weights)
 
 
 def refuse_itself(why: "Explanation", other: str) -> None:

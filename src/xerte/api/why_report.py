@@ -1,6 +1,6 @@
 """A report of one explanation: verdict, reasons, figure, what analysts ask next, sources, how it was made."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,10 +60,7 @@ def _blocks(why: "Explanation", command: str, other: str | None, pixels: bool) -
         yield from _made(why, command)
         return
     name = why.case.telling.teller.name
-    yield Table(
-        ("Place", "Candidate", "Score"),
-        tuple((str(place), name(one.entity), f"{one.score:.4g}") for place, one in enumerate(why.answers[:MOST], 1)),
-    )
+    yield _ranking(why, name)
     yield Heading(f"Why {name(str(why.answer))}?")
     if why.reasons:
         shown = [reason for reason in why.reasons[:MOST] if reason.share >= _LEAST]
@@ -79,6 +76,25 @@ def _blocks(why: "Explanation", command: str, other: str | None, pixels: bool) -
     yield from _next(why, other)
     yield from _sources(why)
     yield from _made(why, command)
+
+
+def _ranking(why: "Explanation", name: Callable[[str], str]) -> Table:
+    """The best candidates; how likely each is, where that is known."""
+    rows = [(str(place), name(one.entity), f"{one.score:.4g}") for place, one in enumerate(why.answers[:MOST], 1)]
+    header, likely = ("Place", "Candidate", "Score"), [one.probability for one in why.answers[:MOST]]
+    known = [one for one in likely if one is not None]
+    if len(known) < len(likely):
+        return Table(header, tuple(rows))
+    return Table((*header, "Likely"), tuple((*row, _fixed(percent(one))) for row, one in zip(rows, known, strict=True)))
+
+
+def _between(least: str, most: str) -> str:
+    return _fixed(least if least == most else f"{least} – {most}")
+
+
+def _fixed(text: str) -> str:
+    """Not to be broken into lines."""
+    return text.replace(" ", "\u00a0")
 
 
 def _next(why: "Explanation", other: str | None) -> Iterator[Block]:
@@ -124,9 +140,9 @@ def _next(why: "Explanation", other: str | None) -> Iterator[Block]:
         yield Heading("How sure is this explanation?")
         yield steady.sentence
         yield Table(
-            ("Share", "From – to", "Reason"),
+            ("Share", _fixed("From – to"), "Reason"),
             tuple(
-                (f"{reason.share:.1%}", f"{percent(least)} – {percent(most)}", reason.sentence)
+                (f"{reason.share:.1%}", _between(percent(least), percent(most)), reason.sentence)
                 for reason, least, most in steady.shares[:5]
                 if reason.share >= _LEAST
             ),

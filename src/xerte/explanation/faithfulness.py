@@ -229,6 +229,10 @@ class Examiner:
     def _same(self, some: Sequence[int], others: Sequence[int]) -> bool:
         return {*self._statements.of(some)} == {*self._statements.of(others)}
 
+    def distinct(self, facts: Sequence[int]) -> tuple[int, ...]:
+        """The first fact of every statement, in this order."""
+        return self._statements.distinct(facts)
+
     def best(self, queries: Queries, history: TemporalIndex | None = None) -> list[int | None]:
         """The model's own answers; None where it reaches nobody."""
         scores = self._ask(history or self._history, queries)

@@ -114,6 +114,10 @@ def _elements(blocks: Sequence[Block]) -> Iterator[str]:
             yield f"<p>{html.escape(block)}</p>"
 
 
+_WITH_HEADING = 30
+"""A heading stands on a page with some of what follows it; millimetres."""
+
+
 def to_pdf(blocks: Sequence[Block]) -> bytes:
     """A PDF document in the font that comes with the viewer.
 
@@ -132,6 +136,8 @@ def to_pdf(blocks: Sequence[Block]) -> bytes:
     pdf.add_page()
     for block in blocks:
         if isinstance(block, Heading):
+            if pdf.will_page_break(_WITH_HEADING):
+                pdf.add_page()
             pdf.ln(2 if block.level == 1 else 4)
             pdf.set_font("Arimo", "B", 15 if block.level == 1 else 11.5)
             pdf.multi_cell(0, 6.5, block.text, new_x="LMARGIN", new_y="NEXT", align="L")
