@@ -1,4 +1,4 @@
-"""How much better could evidence be chosen? Beside it, facts chosen by asking what hiding each costs: a forecast each."""
+"""How much better could evidence be chosen? Beside it, facts chosen by asking what hiding each of them costs."""
 
 import time
 from collections.abc import Callable, Sequence

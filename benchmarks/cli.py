@@ -331,11 +331,11 @@ def choosing(
     if save is not None:
         found.write(save)
     for one in found.models:
-        rows = [
-            (each.k, *(f"{value:.3f}" for value in (each.control, each.evidence, each.asked, each.gain)))
-            + tuple(f"{end:+.3f}" for end in (each.interval.low, each.interval.high))
+        numbers = [
+            (each.k, each.control, each.evidence, each.asked, each.gain, each.interval.low, each.interval.high)
             for each in one.by_k
         ]
+        rows = [(k, *(f"{value:.3f}" for value in row)) for k, *row in numbers]
         title = f"{one.model}, {one.questions} questions, {one.forecasts:.0f} forecasts each to choose"
         print_table(title, ("facts", "control", "evidence", "asked", "gain", "from", "to"), rows)
 
