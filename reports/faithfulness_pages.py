@@ -1,11 +1,13 @@
 """Tables of the page on faithfulness, from the traces in results/faithfulness/."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reports.table import Block, Table
 from xerte.experiment.trace import Trace
+from xerte.files import read_json
 
 FEWEST = 8
 """A relation with fewer examined questions is left out of its table."""
@@ -171,14 +173,40 @@ def _ends(interval: dict[str, float], form: str) -> str:
     return f"{interval['low']:{form}} to {interval['high']:{form}}"
 
 
+def choice(root: Path) -> list[Block]:
+    """The evidence beside facts that were chosen by asking again."""
+    path = root / "results" / "bench" / "choosing.json"
+    if not path.exists():
+        return []
+    found = read_json(path, "xerte choice of evidence 1", "a record of choosing", dict)
+    columns = "model | questions | forecasts to choose | k | latest between the two: fall"
+    columns += " | evidence: fall | chosen by asking: fall | gain"
+    rows: list[Sequence[object]] = []
+    for model in found["models"]:
+        for at, one in enumerate(model["by_k"]):
+            name = (model["model"], model["questions"], f"{model['forecasts']:.0f}") if at == 0 else ("", "", "")
+            falls = [f"{one[who]:.3f}" for who in ("control", "evidence", "asked")]
+            rows.append((*name, one["k"], *falls, f"{one['gain']:+.3f} ({_ends(one['interval'], '+.3f')})"))
+    return [Table(columns.split(" | "), rows)]
+
+
 def runs(root: Path) -> list[Block]:
-    """What to type to measure again."""
-    columns, rows = ("dataset", "model", "command", "examined", "asked", "seconds", "device", "commit"), []
+    """What to type to measure again, and whether the weights are those that come with xerte."""
+    columns = ("dataset", "model", "command", "examined", "asked", "seconds", "device", "commit", "weights")
+    shipped = {_weights(json.loads(state.read_text("utf-8"))) for state in root.glob("pretrained/*/state.json")}
+    rows = []
     for trace in _traces(root):
         seconds = f"{sum(trace.seconds.values()):.0f}"
         cells = (*_who(trace), f"`{trace.command}`", trace.queries, trace.details["looked_at"], seconds)
-        rows.append((*cells, trace.device, trace.commit[:10]))
-    return [Table(columns, rows, "lllrrrll")]
+        came = "packaged" if _weights(trace.settings) in shipped else "an earlier training"
+        weights = "trained for this" if "packed" not in trace.settings else came
+        rows.append((*cells, trace.device, trace.commit[:10], weights))
+    return [Table(columns, rows, "lllrrrlll")]
+
+
+def _weights(state: Mapping[str, Any]) -> str:
+    """The checksum of a model's weights."""
+    return str(state.get("files", {}).get("weights", {}).get("sha256", ""))
 
 
 def _traces(root: Path) -> Iterator[Trace]:
@@ -210,5 +238,6 @@ PARTS = {
     "faithfulness-hard": hard,
     "faithfulness-fidelity": fidelity,
     "faithfulness-cause-goals": cause_goals,
+    "faithfulness-choice": choice,
     "faithfulness-runs": runs,
 }

@@ -106,5 +106,29 @@ def test_stability_causes_and_runs(root: Path) -> None:
         f"| xerte | rule: visits | 7 | 40.0 | 70.0 | 80.0 | 75.0 | 1.5 | 0.500 |  | {blamed} |",
     ]
     assert rows(markdown(pages.runs(root))) == [
-        "| world | xerte | `xerte faithfulness world` | 12 | 99 | 3 | cpu | cccccccccc |"
+        "| world | xerte | `xerte faithfulness world` | 12 | 99 | 3 | cpu | cccccccccc | trained for this |"
     ]
+
+
+def test_runs_tell_whether_their_weights_are_those_that_are_packaged(root: Path) -> None:
+    (path,) = (root / "results" / "faithfulness").glob("*.json")
+    record = json.loads(path.read_text("utf-8"))
+    packed = {"packed": {}, "files": {"weights": {"sha256": "new"}}}
+    path.write_text(json.dumps(record | {"settings": record["settings"] | packed}), "utf-8")
+    state = root / "pretrained" / "world-xerte" / "state.json"
+    state.parent.mkdir(parents=True)
+    for sha, told in (("new", "packaged"), ("newer", "an earlier training")):
+        state.write_text(json.dumps({"files": {"weights": {"sha256": sha}}}), "utf-8")
+        assert markdown(pages.runs(root)).strip().endswith(f"| {told} |")
+
+
+def test_evidence_stands_beside_what_asking_chose(root: Path) -> None:
+    assert pages.choice(root) == []
+    by_k = {"k": 1, "control": 0.1, "evidence": 0.125, "asked": 0.1299, "gain": 0.0049}
+    by_k["interval"] = {"low": -0.001, "high": 0.01, "level": 0.95}
+    model = {"model": "m", "questions": 9, "forecasts": 55.6, "by_k": [by_k]}
+    path = root / "results" / "bench" / "choosing.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"format": "xerte choice of evidence 1", "models": [model]}), "utf-8")
+    told = "| m | 9 | 56 | 1 | 0.100 | 0.125 | 0.130 | +0.005 (-0.001 to +0.010) |"
+    assert rows(markdown(pages.choice(root))) == [told]

@@ -72,7 +72,7 @@ def test_an_exhibit_is_the_forecast_and_its_truth(model: Model, drawn: Path) -> 
 def test_where_the_best_answer_is_wrong_what_happened_is_explained_too(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("Ann", "calls", "2024-01-20")
+    asked = ("Ben", "visits", "2024-01-20")
     best = model.forecast(*asked).answers[0].entity
     assert best != "Eve"
     monkeypatch.setattr(gallery, "PAPER", asked)

@@ -97,7 +97,7 @@ const DENSE: Scale = {
   name: 12,
   small: 10,
   letters: 26,
-  lines: 1,
+  lines: 2,
   narrow: 19,
 };
 /** A line of a name on a phone has no more letters. */
