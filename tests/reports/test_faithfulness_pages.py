@@ -124,8 +124,8 @@ def test_runs_tell_whether_their_weights_are_those_that_are_packaged(root: Path)
 
 def test_evidence_stands_beside_what_asking_chose(root: Path) -> None:
     assert pages.choice(root) == []
-    by_k = {"k": 1, "control": 0.1, "evidence": 0.125, "asked": 0.1299, "gain": 0.0049}
-    by_k["interval"] = {"low": -0.001, "high": 0.01, "level": 0.95}
+    interval = {"low": -0.001, "high": 0.01, "level": 0.95}
+    by_k = {"k": 1, "control": 0.1, "evidence": 0.125, "asked": 0.1299, "gain": 0.0049, "interval": interval}
     model = {"model": "m", "questions": 9, "forecasts": 55.6, "by_k": [by_k]}
     path = root / "results" / "bench" / "choosing.json"
     path.parent.mkdir(parents=True)
