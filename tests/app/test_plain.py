@@ -6,7 +6,11 @@ from unittest.mock import patch
 import pytest
 from starlette.testclient import TestClient
 
+from xerte.app.access import Scope, add_token, tokens_file
 from xerte.app.batching import Batcher
+from xerte.app.served import Served
+from xerte.app.server import create_app
+from xerte.app.settings import ServerSettings
 
 GOOD = {"subject": "Wenoravrin", "relation": "condemns", "time": "2022-10-20"}
 ADDRESS = "/api/v1/forecast"
@@ -66,3 +70,14 @@ def test_a_body_in_pieces_and_one_that_is_not_said_to_be_json_are_the_routes_bus
     assert client.post(ADDRESS, content=iter([content[:20], content[20:]]), headers=JSON).status_code == 200
     plain = client.post(ADDRESS, content=content, headers={"content-type": "text/plain"})
     assert (plain.status_code, plain.json()["code"]) == (415, "not_json")
+
+
+def test_who_may_not_ask_is_refused_as_by_the_routes(served: Served) -> None:
+    text = add_token("dashboard", Scope.READ, tokens_file())
+    tokens = {"": 401, "Bearer xerte_wrong": 401, f"Bearer {text}": 200}
+    with TestClient(create_app(served, ServerSettings(host="0.0.0.0")), client=("10.0.0.7", 1)) as client:
+        for token, status in tokens.items():
+            headers = {"authorization": token} if token else {}
+            here = client.post(ADDRESS, json=GOOD, headers=headers)
+            there = client.post(f"{ADDRESS}?dataset=world", json=GOOD, headers=headers)
+            assert (here.status_code, here.json()) == (status, there.json())
