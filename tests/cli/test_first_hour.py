@@ -263,3 +263,9 @@ def test_tables_fit_a_terminal_of_eighty_characters(monkeypatch: pytest.MonkeyPa
     bars = re.findall("[█▏▎▍▌▋▊▉]+", seen.get())
     assert bars[0] == "█" * (80 - 42 - len(name)), "as long as there is room"
     assert len(bars) <= 2, "no bar goes on in another line"
+
+
+def test_an_unknown_option_in_python_is_one_sentence() -> None:
+    file = table("e.csv", ROWS)
+    with pytest.raises(xerte_api.InputError, match=r"a table has no option subjekt: did you mean subject\?"):
+        xerte_api.load(file, subjekt="who")

@@ -1,6 +1,8 @@
 """The user's own events, from files and tables to a dataset."""
 
-from collections.abc import Sequence
+import difflib
+import inspect
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +107,15 @@ def import_events(
     return _kept(*read_dataset(path, name, aliases=aliases, memory=memory, **splits, **options), replace, memory)
 
 
+def _refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
+    """Raises InputError where a table has no such option."""
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        close = difflib.get_close_matches(unknown, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        raise InputError(f"a table has no option {unknown}", hint=hint)
+
+
 def read_dataset(
     path: Input,
     name: str,
@@ -125,6 +136,7 @@ def read_dataset(
     from xerte.data.events import read_events
     from xerte.data.reading import scratch_folder
 
+    _refuse_unknown(options, list(inspect.signature(read_events).parameters)[1:])
     chains = {}
     if aliases is not None:
         with scratch_folder() as folder:
