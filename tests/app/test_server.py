@@ -197,6 +197,23 @@ def test_a_model_that_is_being_opened_keeps_nobody_waiting(monkeypatch: pytest.M
         assert opened.result(60) is known
 
 
+def test_who_waits_for_rates_takes_no_thread_from_others() -> None:
+    go = Event()
+
+    async def many_wait() -> None:
+        batcher = Batcher()
+        waiting = [asyncio.create_task(batcher.counted(lambda: go.wait(600))) for _ in range(100)]
+        await asyncio.sleep(0)
+        try:
+            assert await asyncio.wait_for(asyncio.to_thread(lambda: "free"), 60) == "free"
+        finally:
+            go.set()
+        assert all(await asyncio.gather(*waiting))
+        await batcher.stop()
+
+    asyncio.run(many_wait())
+
+
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_company_changes_no_answer_and_one_mistake_spoils_nothing(served: Served, at_once: int) -> None:
     model, sizes = served.model(None), list[int]()

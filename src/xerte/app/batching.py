@@ -21,6 +21,9 @@ Result = TypeVar("Result")
 _SMALL = 100
 """Questions for at most this many answers share a batch: the longest list is made for all of them."""
 
+_DATASETS = 2
+"""Of so many, rates answer at once; those of one dataset answer one question at a time."""
+
 _PATIENCE_S = 0.03
 _LOOK_S = 0.001
 
@@ -58,6 +61,7 @@ class Batcher:
         self._queue: deque[_Waiting] = deque()
         self._threads, self._free = ThreadPoolExecutor(at_once, "forecasts"), asyncio.Semaphore(at_once)
         self._aside = ThreadPoolExecutor(1, "explanations")
+        self._counting = ThreadPoolExecutor(_DATASETS, "rates")
         self._turn: asyncio.Task[None] | None = None
         self._batches: set[asyncio.Task[None]] = set()
         self._last, self._one_refreshes = 0, Lock()
@@ -97,6 +101,12 @@ class Batcher:
         """Something that takes long, one at a time, while batches go on; it needs a model of its own."""
         return await asyncio.get_running_loop().run_in_executor(self._aside, work)
 
+    async def counted(self, work: Callable[[], Result]) -> Result:
+        """Something for rates, which wait for each other and, the first time, until they are fitted: whoever waits
+        here keeps no thread from names, events and pages.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._counting, work)
+
     async def stop(self) -> None:
         """Answers what is waiting, then ends the threads."""
         if self._turn is not None:
@@ -104,6 +114,7 @@ class Batcher:
         await asyncio.gather(*self._batches, return_exceptions=True)
         self._threads.shutdown()
         self._aside.shutdown(cancel_futures=True)
+        self._counting.shutdown(wait=False, cancel_futures=True)
 
     async def _work(self) -> None:
         while True:

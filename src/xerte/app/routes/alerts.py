@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from xerte.api import schemas
 from xerte.app.access import Scope
 from xerte.app.alerts import AlertStore
-from xerte.app.requests import PREFIX, TAKES_JSON, Limit, There, allow, answer
+from xerte.app.requests import PREFIX, TAKES_JSON, Limit, Queue, There, allow, answer
 from xerte.app.webhooks import check_url
 
 router = APIRouter(prefix=PREFIX, tags=["alerts"], dependencies=[Depends(allow(Scope.ADMIN))])
@@ -26,7 +26,7 @@ async def watches(request: Request) -> Response:
 
 
 @router.post("/watches", response_model=schemas.Watch, dependencies=TAKES_JSON, summary="Watch a question")
-async def add(asked: schemas.WatchRequest, request: Request, there: There) -> Response:
+async def add(asked: schemas.WatchRequest, request: Request, there: There, queue: Queue) -> Response:
     """Adds a question; the answer has the secret that its alerts are signed with, once."""
     check_url(asked.url, request.app.state.settings.alert_hosts)
 
@@ -37,7 +37,7 @@ async def add(asked: schemas.WatchRequest, request: Request, there: There) -> Re
         made, secret = _store(request).add(there.name, *words, asked.within, asked.threshold, asked.url)
         return schemas.Watch.model_validate(asdict(made) | {"secret": secret})
 
-    return answer(await asyncio.to_thread(work), request)
+    return answer(await queue.counted(work), request)
 
 
 @router.delete("/watches/{id}", status_code=204, response_class=Response, summary="Watch it no more")

@@ -62,7 +62,7 @@ async def card(request: Request, there: There, queue: Queue, model: ModelName = 
 
 
 @router.get("/reliability", response_model=schemas.Reliability, summary="Whether what was likely happened")
-async def reliability(request: Request, there: There) -> Response:
+async def reliability(request: Request, there: There, queue: Queue) -> Response:
     """Of probabilities that were given on the validation facts: how many came true."""
 
     def work() -> schemas.Reliability:
@@ -70,4 +70,4 @@ async def reliability(request: Request, there: There) -> Response:
             levels = [schemas.Level.model_validate(one) for one in model.reliability()]
             return schemas.Reliability(levels=levels, versions=there.rated(model))
 
-    return answer(await unless_gone(request, asyncio.to_thread(work)), request)
+    return answer(await unless_gone(request, queue.counted(work)), request)

@@ -88,7 +88,7 @@ async def compare(asked: schemas.CompareRequest, request: Request, there: There,
 
 
 @router.post("/ask", response_model=schemas.Reply, dependencies=TAKES_JSON, summary="How likely, when, how often")
-async def ask(asked: schemas.AskRequest, request: Request, there: There) -> Response:
+async def ask(asked: schemas.AskRequest, request: Request, there: There, queue: Queue) -> Response:
     """Answers from calibrated rates of past events."""
 
     def work() -> schemas.Reply:
@@ -97,13 +97,14 @@ async def ask(asked: schemas.AskRequest, request: Request, there: There) -> Resp
             reply = model.ask(asked.subject, asked.relation, asked.object, **words)
             return schemas.Reply.model_validate(reply.to_json()).having(versions=there.rated(model))
 
-    return answer(await unless_gone(request, asyncio.to_thread(work)), request)
+    return answer(await unless_gone(request, queue.counted(work)), request)
 
 
 @router.get("/scan", response_model=schemas.Scan, summary="What may come next")
 async def scan(
     request: Request,
     there: There,
+    queue: Queue,
     within: Annotated[str, Query(max_length=100, description="Within so long: 1, 7d, 2w.")] = "1",
     as_of: Annotated[str | None, Query(max_length=100, description="Only facts before it are read.")] = None,
     top: Annotated[int, Query(ge=1, le=1000, description="How many of each kind.")] = 20,
@@ -120,4 +121,4 @@ async def scan(
             found = model.scan(within, as_of, top, watch)
             return schemas.Scan.model_validate(found.to_json()).having(versions=there.rated(model))
 
-    return answer(await unless_gone(request, asyncio.to_thread(work)), request)
+    return answer(await unless_gone(request, queue.counted(work)), request)
