@@ -21,7 +21,9 @@ def executed(file: Path) -> Any:
         nbclient.exceptions.CellExecutionError: a cell failed.
     """
     book = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
-    NotebookClient(book, timeout=_SECONDS, resources={"metadata": {"path": str(file.parent)}}).execute()
+    beside = {"metadata": {"path": str(file.parent)}}
+    # What a cell prints is kept as one text, however the machine's load cut it.
+    NotebookClient(book, timeout=_SECONDS, resources=beside, coalesce_streams=True).execute()
     for cell in book.cells:
         cell.metadata.pop("execution", None)
     book.metadata["language_info"] = {"name": "python"}
