@@ -1,12 +1,16 @@
 """Whether kernels can run: they need a GPU and Triton, or Numba. Every kernel has a plain function beside it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock, Thread
 from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -20,6 +24,8 @@ _LOOPS = (
     "nn.edge_compiled",
     "nn.node_compiled",
 )
+_PARTS = ("graph.addressed", "graph.memory", "graph.noise", "graph.race", "graph.weights")
+"""What becomes part of loops beside their own modules: functions and constants."""
 
 _loaded, _lock = dict[str, ModuleType](), Lock()
 _asked, _failed = [0], list[bool]()
@@ -57,9 +63,28 @@ def _load() -> None:
             # thread, under the hands of everybody else who writes.
             os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
             try:
-                _loaded.update({name: import_module(f"xerte.{name}") for name in _LOOPS})
+                with _kept_by_content():
+                    _loaded.update({name: import_module(f"xerte.{name}") for name in _LOOPS})
             except Exception:  # Numba does not fit this NumPy, or finds no place for machine code: plain code answers
                 _failed.append(True)
+
+
+@contextmanager
+def _kept_by_content(package: Path = Path(__file__).parent) -> Iterator[None]:
+    """Meanwhile machine code is kept by the content of all that it is made from, beside this file if that can be.
+
+    Numba looks at a loop's own module only: where another one changed, it would take what was compiled before.
+    """
+    from numba.core import config as settings
+
+    config: Any = settings
+    sources = (package / f"{name.replace('.', '/')}.py" for name in (*_LOOPS, *_PARTS))
+    content, before = sha256(b"".join(source.read_bytes() for source in sources)).hexdigest(), config.CACHE_DIR
+    config.CACHE_DIR = str((Path(before) if before else package / "__pycache__") / f"loops-{content[:16]}")
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
 
 
 def in_threads(work: Callable[[int, int], None], size: int, least: int = 256) -> None:

@@ -1,8 +1,11 @@
 """Compiled loops against the plain code they stand for, and when they are loaded."""
 
+import ast
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from threading import enumerate as threads
 from types import ModuleType
 from typing import Any
@@ -157,3 +160,33 @@ def test_a_compiler_that_fails_leaves_the_plain_code(unloaded: list[str], monkey
     for _ in range(3):
         assert kernels.compiled("graph.race_compiled", kernels.MANY) is None
     assert len(unloaded) == 1
+
+
+def test_machine_code_is_kept_by_all_that_it_is_made_from(tmp_path: Path) -> None:
+    """Numba would take what was compiled before a constant changed."""
+    from numba.core import config as settings
+
+    config: Any = settings
+    package, before = tmp_path / "xerte", config.CACHE_DIR
+    shutil.copytree(Path(kernels.__file__).parent, package, ignore=shutil.ignore_patterns("viewer", "__pycache__"))
+    places = []
+    for change in ("", "FLOOR = 2.0\n", ""):
+        with (package / "graph" / "weights.py").open("a") as file:
+            file.write(change)
+        with kernels._kept_by_content(package):
+            places.append(config.CACHE_DIR)
+        assert before == config.CACHE_DIR
+    assert places[0] != places[1] == places[2]
+
+
+def test_all_that_becomes_part_of_loops_is_known() -> None:
+    """But for what their plain functions call."""
+    package, used = Path(kernels.__file__).parent, set[str]()
+    for name in (*kernels._LOOPS, *kernels._PARTS):
+        tree = ast.parse((package / f"{name.replace('.', '/')}.py").read_text("utf-8"))
+        for one in tree.body:
+            if isinstance(one, ast.ImportFrom) and one.module and one.module.startswith("xerte."):
+                module = one.module.removeprefix("xerte.")
+                inside = (package / module.replace(".", "/")).is_dir()
+                used |= {f"{module}.{alias.name}" for alias in one.names} if inside else {module}
+    assert used - {*kernels._PARTS} == {"graph.added", "graph.index", "kernels"}

@@ -2,7 +2,7 @@
 
 A loop stops where the outcome is settled, which operations on whole tables cannot: an edge whose arrival has a lower
 bound behind the N-th needs no logarithm, and the stream of older edges ends once it is behind. Integers wrap around at
-64 bits as in `noise.py`: hashes agree bit by bit. Machine code is kept beside this file, or in the user's cache.
+64 bits as in `noise.py`: hashes agree bit by bit.
 """
 
 import math
