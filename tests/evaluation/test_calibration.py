@@ -11,7 +11,7 @@ from test_contract import small_dataset
 from xerte.baselines.recurrence import Recurrence
 from xerte.data.facts import Facts
 from xerte.evaluation.calibrating import STEPS, _curve, calibrate, checked
-from xerte.evaluation.calibration import COMMON, Calibration, as_shared, bent, logit
+from xerte.evaluation.calibration import ADDED_UP, COMMON, OWN, Calibration, as_shared, bent, logit
 from xerte.evaluation.logistic import chance, fit_logistic
 from xerte.evaluation.observed import Questions, Seen, asked
 from xerte.evaluation.recalibrating import check_anew
@@ -116,6 +116,35 @@ def test_what_nobody_reaches_is_left_out_and_changes_nothing(fitted: Calibration
     order = torch.argsort(score.masked_fill(~reached, -1), dim=1, descending=True, stable=True)[:, :3]
     assert torch.allclose(first.answer, wide.answer.gather(1, order))
     assert torch.allclose(first.strangers, wide.strangers)
+
+
+@pytest.mark.parametrize("entities", [60, ADDED_UP + 100])
+def test_somebody_is_the_answer(fitted: Calibration, entities: int) -> None:
+    """Where weights leave less than 1 for all candidates together, others than the first grow; more stays more."""
+    score = torch.rand(4, entities, generator=torch.Generator().manual_seed(0))
+    score[:, 0] = 5.0
+    some, level = torch.tensor([4, 9, 1, 30]), np.eye(len(fitted.answer))
+    situation = Situation(some, some, some, score < 0.3)
+    queries = Queries.at(*torch.tensor([[0, 1, 2, 3], [0, 1, 0, 0], [9, 9, 9, 9]]))
+    scores = Scores((Part("sum", score),), score > torch.tensor([[0.0], [0.5], [0.99], [0.0]]))
+    none = np.eye(len(fitted.unreached))[0] * -30
+    first, behind = (level[2 * len(COMMON) + OWN.index(name)] for name in ("first", "log rank"))
+    plain = replace(fitted, first=np.zeros((2, 1)), others=np.zeros((2, 1)), unreached=none)
+    weights = {"doubt": -9 * level[0], "one": -9 * level[0] + 9 * first, "many": 9 * level[0]}
+    weights["others"] = weights["one"] + 20 * behind
+    said = {
+        name: replace(plain, answer=as_shared() + weight).probabilities(scores, situation, queries).answer
+        for name, weight in weights.items()
+    }
+    for name in ("doubt", "one"):
+        sums = said[name].sum(1)
+        if entities <= ADDED_UP:
+            assert sums.tolist() == pytest.approx([1] * 4)
+        assert float(sums.max()) < 1 + 1e-6  # of many, those behind count for at least what they are
+        assert bool((said[name].argmax(1) == 0).all())
+    assert torch.allclose(said["one"][:, 0], said["others"][:, 0])  # the first grows only if it must
+    assert float(said["many"].max()) <= 1
+    assert float(said["many"].sum(1)[[0, 1, 3]].min()) > 2
 
 
 def test_of_answers_given_a_probability_as_many_are_true(fitted: Calibration) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from xerte.data.dataset import Dataset
-from xerte.evaluation.calibration import Calibration, Check, as_shared, candidate_features, logit, met_nobody
+from xerte.evaluation.calibration import ADDED_UP, Calibration, Check, as_shared, candidate_features, logit, met_nobody
 from xerte.evaluation.logistic import fit_logistic
 from xerte.evaluation.observed import Batch, Questions, Seen, asked, in_parts, is_true, places
 from xerte.evaluation.proper import calibration_error, chance_error, reliability_at
@@ -111,7 +111,8 @@ def strangers(calibration: Calibration, seen: Seen) -> tuple[Real, npt.NDArray[n
 
 def first_answers(calibration: Calibration, seen: Seen, number: int = 1) -> tuple[Real, npt.NDArray[np.bool_]]:
     """What was said of the first answers and whether they were true, a row for every fact; [facts, number] each."""
-    ranked = calibration.ranked(seen.top[:, :number].double(), seen.reached, seen.unreached, seen.common, seen.entities)
+    top = seen.top[:, : max(number, ADDED_UP)].double()
+    ranked = calibration.ranked(top, seen.reached, seen.unreached, seen.common, seen.entities)[:, :number]
     rows = np.repeat(np.arange(len(ranked)), seen.weight.numpy())
     return ranked.numpy()[rows], is_true(seen, number)[rows]
 

@@ -7,8 +7,10 @@ for each of its facts, as the judge asks it.
 P(o is true) = σ(a · c + (b · c) ℓ + d · (ℓ², log rank, first, first ℓ)), ℓ being the log odds of o's share of all
 scores and c what is known of the question (`COMMON`); few answers move the weights little from P = share. Then P is
 bent to what was seen, the first answer apart from others. Candidates that are not reached share P(no reached one is
-true). The sum of all that never met the subject is bent too, and goes no farther than what was seen; of a subject that
-met nobody it is 1.
+true). Somebody is the answer: where all P of a question add up to less than 1, all but the first, which was measured
+best, grow in proportion until they add up to 1, or until none is less likely than the first; then all grow alike. The
+sum of all that never met the subject is bent too, and goes no farther than what was seen; of a subject that met nobody
+it is 1.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -38,7 +40,10 @@ COMMON = (
 """What all candidates of a question have in common."""
 _FACTS = 2
 OWN = ("squared log odds", "log rank", "first", "first times log odds")
+ADDED_UP = 256
+"""So many first candidates are added up; all others count as the last of these, so a sum is never taken for smaller."""
 _LOG_ODDS = -16.0, 12.0
+_SMALLEST = 1e-12
 _PRIOR = 2.0
 """So many times a subject is credited with having as many answers at once as its relation has."""
 
@@ -134,15 +139,18 @@ class Calibration:
         of_strangers = torch.from_numpy(np.where(met.all(1).numpy(), 0.0, strangers))
         known = reached.sum(1), unreached, common, met.shape[1]
         if first is not None:
-            size = min(first, met.shape[1])
+            size = min(max(first, ADDED_UP), met.shape[1])
             share = torch.nn.functional.pad(share, (0, max(0, size - share.shape[1])))
-            return Probabilities(self.ranked(torch.topk(share, size).values, *known), of_strangers)
+            return Probabilities(self.ranked(torch.topk(share, size).values, *known)[:, :first], of_strangers)
         order = torch.argsort(share.masked_fill(~reached, -1.0), dim=1, descending=True, stable=True)
         ranked = self.ranked(share.gather(1, order), *known)
         return Probabilities(torch.empty_like(ranked).scatter_(1, order, ranked), of_strangers)
 
     def ranked(self, share: Tensor, reached: Tensor, unreached: Tensor, common: Tensor, entities: int) -> Tensor:
-        """P of the first M of |E| candidates, given their shares [Q, M], how many are reached [Q], and features."""
+        """P of the first M of |E| candidates, given their shares [Q, M], how many are reached [Q], and features.
+
+        M is at least `ADDED_UP`, or |E|.
+        """
         place = torch.arange(1, share.shape[1] + 1, dtype=torch.float64).expand_as(share)
         odds = logit(self.answer, share, place, common).numpy()
         odds = np.concatenate([bent(odds[:, :1], self.first), bent(odds[:, 1:], self.others)], 1)
@@ -155,7 +163,7 @@ class Calibration:
             rest = rest / (entities - reached).clamp(min=1)
             least = answer.masked_fill(missing, 1.0).amin(1)
             answer = torch.where(missing, torch.minimum(rest, least)[:, None], answer)
-        return answer
+        return _somebody(answer, entities)
 
     def of_strangers(self, features: Tensor) -> Real:
         """P(an answer never met the subject), given its features [Q, COMMON + 1]; [Q]."""
@@ -225,6 +233,21 @@ class Calibration:
 def _short(numbers: Real) -> Any:
     """As lists of numbers with seven digits."""
     return np.vectorize(lambda one: float(f"{one:.7g}"), otypes=[float])(numbers).tolist()
+
+
+def _somebody(answer: Tensor, entities: int) -> Tensor:
+    """P of the first M of |E| candidates, of whom at least one is true; [Q, M], descending."""
+
+    def total(answer: Tensor) -> Tensor:
+        near = answer[:, :ADDED_UP]
+        return near.sum(1, keepdim=True) + (entities - near.shape[1]) * near[:, -1:]
+
+    all, first = total(answer), answer[:, :1]
+    if bool((all >= 1).all()):
+        return answer
+    grown = answer * ((1 - first) / (all - first).clamp(min=_SMALLEST)).clamp(min=1)
+    grown = torch.cat([first, torch.minimum(grown, first)[:, 1:]], 1)
+    return torch.where(all < 1, grown / total(grown).clamp(max=1), answer)
 
 
 def bent(odds: Real, curve: Real) -> Real:

@@ -25,7 +25,7 @@ KEY = "calibration"
 """Where a model's metadata keep it."""
 FEWER = 4096
 """So many questions are asked when somebody waits for an answer."""
-_FORMAT = "xerte calibration 4"
+_FORMAT = "xerte calibration 5"
 
 
 def kept(metadata: Mapping[str, Any]) -> Calibration | None:
