@@ -110,6 +110,8 @@ def _since(model: "Model", progress: ProgressCallback | None) -> dict[str, Any] 
         "new_entities": data.num_entities - lineage.entities.count,
         "new_relations": data.num_relations - lineage.relations.count,
     }
+    if found is not None:  # calibration cannot be judged by what it was learned from
+        later = later[later.time >= data.calendar.parse(found.window[1]) + data.calendar.ticks_per_unit]
     questions = Questions.about(later, _LATEST)
     if found is not None and len(questions.queries):
         batches = asked(model.forecaster, data, model.history, questions.queries, progress)
@@ -158,7 +160,7 @@ def lines(found: Card) -> list[str]:
     ]
     if learned:
         told += ["", "## What it was trained on", ""]
-        names = f"{learned['entities']:,} entities and {learned['relations']:,} relations"
+        names = f"{learned['entities']:,} entities and {counted(learned['relations'], 'relation')}"
         facts = f"{learned['training_facts']:,} training facts"
         told.append(f"{learned['dataset']}: {facts} among {names}, until {learned['until']}.")
     if found.scores:
@@ -170,7 +172,7 @@ def lines(found: Card) -> list[str]:
     if found.calibration is None or found.window is None:
         told.append("Not calibrated: there are too few validation facts.")
     else:
-        told.append(f"Learned from the validation questions from {found.window[0]} to {found.window[1]}.")
+        told.append(f"Learned from the questions from {found.window[0]} to {found.window[1]}.")
         told.append(f"On the latest quarter of them: {_checked(found.calibration)}")
     told += ["", "## Limits", "", *(f"- {limit}" for limit in found.limits), *(f"- {note}." for note in found.notes)]
     told += ["", "## Since training", ""]
