@@ -417,3 +417,53 @@ def test_one_long_name_makes_no_remarks_of_a_column(tmp_path: Path) -> None:
     rows = [f"P{n},D{n % 80}{' of the county' * 9 * (n == 5)},C{n % 4},2024-01-{n % 28 + 1:02}" for n in range(400)]
     seen = preview([table(tmp_path / "e.csv", "person,dept,cause,date", rows)])
     assert "--subject person --relation cause --object dept" in seen.command
+
+
+def test_text_in_an_old_encoding_is_read_and_its_encoding_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    rows = "".join(f"Müller {n % 5};trifft;Jäger {n % 4};{n % 28 + 1:02}.01.2024\n" for n in range(60))
+    (tmp_path / "e.csv").write_text("who;what;whom;when\n" + rows, encoding="cp1252")
+    seen = preview([tmp_path / "e.csv"])
+    assert seen.columns[0].examples == "Müller 0 | Müller 1 | Müller 2"
+    assert seen.problems == ["it is not in UTF-8 and was read as cp1252: if names look wrong, name another --encoding"]
+    run = CliRunner().invoke(app, shlex.split(seen.command)[1:])
+    assert "60 facts, 9 entities, 1 relation" in run.output
+    (tmp_path / "u.csv").write_bytes(("who;what;whom;when\n" + rows).encode() + b"\xff;trifft;b;01.01.2024\n")
+    assert "encoding" not in preview([tmp_path / "u.csv"]).options, "a bad byte in UTF-8 makes a bad row"
+
+
+@pytest.mark.parametrize(
+    ("name", "above", "between"),
+    [("e.tsv", "# exported\n# on Monday\n", "\t"), ("e.csv", "Report\n\n", ","), ("s.csv", "Bericht; 2024\n", ";")],
+)
+def test_a_header_below_other_lines_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, above: str, between: str
+) -> None:
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    rows = [("who", "what", "whom", "when", "note")]
+    rows += [(f"a{n % 5}", "meets", f'"b, {n % 4}"', f"2024-01-{n % 28 + 1:02}", "") for n in range(60)]
+    (tmp_path / name).write_text(above + "".join(between.join(row) + "\n" for row in rows))
+    seen = preview([tmp_path / name])
+    assert seen.problems[0].startswith(f"the header is on line {above.count(chr(10)) + 1}, below")
+    run = CliRunner().invoke(app, shlex.split(seen.command)[1:])
+    assert "60 facts, 9 entities, 1 relation" in run.output
+    assert "b, 3" in CliRunner().invoke(app, ["data", "show", name[0], "a3"]).output
+
+
+def test_rows_within_a_document_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XERTE_HOME", str(tmp_path / "home"))
+    rows = [
+        {"who": f"a{n % 5}", "what": "meets", "whom": f"b{n % 4}", "when": f"2024-01-{n + 1:02}"} for n in range(20)
+    ]
+    (tmp_path / "e.json").write_text(json.dumps({"meta": {"rows": 20}, "data": rows}, indent=1))
+    seen = preview([tmp_path / "e.json"])
+    assert seen.problems == ["the rows are the list data within one document"]
+    assert "20 facts" in CliRunner().invoke(app, shlex.split(seen.command)[1:]).output
+
+
+def test_a_header_that_names_no_row_numbers_is_no_line_above_it(tmp_path: Path) -> None:
+    rows = [f'{n} "a{n % 5}" meets b{n % 4} 2024-01-{n % 28 + 1:02}' for n in range(60)]
+    seen = preview([table(tmp_path / "r.txt", "who what whom when", rows)])
+    assert "--sql" not in seen.command

@@ -3,14 +3,15 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from xerte.data.detours import detour, other_encoding
 from xerte.data.guess import ColumnSeen, Guess, look
 from xerte.data.opening import open_sources
-from xerte.data.reading import scratch
+from xerte.data.reading import Scratch, scratch
 from xerte.data.records import Fault, records
 from xerte.data.rhythm import LONG_DAYS
 from xerte.data.source import FileFormat, Source
@@ -58,14 +59,25 @@ def preview(files: Sequence[Path], **options: Any) -> Preview:
         InputError: it cannot be read at all.
     """
     given = {"format": None, "table": None, "encoding": None, "delimiter": None} | options
+    strange: list[str] = []
     with scratch() as db:
-        (source, *_), _ = open_sources(db, list(files[:1]), None, sql=None, quote='"', header=True, **given)
+        source = _opened(db, files[0], None, given)
+        around = None if given["delimiter"] else detour(source)
+        if around is not None:
+            try:
+                source = replace(_opened(db, None, around.query, given), path=source.path)
+            except InputError:  # it was none
+                around = None
+        if around is None and given["encoding"] is None and (encoding := other_encoding(source)):
+            options |= {"encoding": encoding}
+            source = _opened(db, files[0], None, given | options)
+            strange = [f"it is not in UTF-8 and was read as {encoding}: if names look wrong, name another --encoding"]
         no_header = _looks_like_data(source)
         if no_header:
             source = replace(source, header=False, columns=tuple(str(n + 1) for n in range(len(source.columns))))
         guess = look(db, source)
         faults = _faults(source)
-    problems = _problems(guess, faults)
+    problems = [*([around.note] if around else []), *strange, *_problems(guess, faults)]
     chosen = _chosen(guess, bool(faults), no_header)
     chosen += [(f"--{key}", str(value)) for key, value in options.items()]
     matrix = guess.matrix
@@ -77,8 +89,16 @@ def preview(files: Sequence[Path], **options: Any) -> Preview:
     if no_header:
         guessed["header"] = "false"
     summary = _summary(source, guess.rows, guess.reading)
-    command = "" if matrix and not matrix.query else _command(files, chosen, matrix.query if matrix else "")
+    query = matrix.query if matrix else around.query if around else ""
+    command = "" if matrix and not query else _command(files, chosen, query)
     return Preview(summary, guess.columns, problems, command, guessed)
+
+
+def _opened(db: Scratch, file: Path | None, query: str | None, given: Mapping[str, Any]) -> Source:
+    """The first table of a file, or what a query reads."""
+    files = [] if file is None else [file]
+    (source, *_), _ = open_sources(db, files, None, sql=query, quote='"', header=True, **given)
+    return source
 
 
 def _summary(source: Source, rows: int, reading: TimeReading | InputError | None) -> str:
