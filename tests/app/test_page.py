@@ -384,6 +384,15 @@ def test_a_phone_needs_no_sideways_scrolling(browser: "Browser", address: str) -
     one.context.close()
 
 
+@pytest.mark.parametrize("width", [920, 1100, 1280])
+def test_nothing_of_the_picture_is_cut_off(browser: "Browser", address: str, width: int) -> None:
+    one = Visit(browser, address, viewport={"width": width, "height": 800})
+    page = one.go(QUESTION)
+    page.locator(".picture .root").wait_for()
+    assert page.evaluate("(one => one.scrollWidth <= one.clientWidth)(document.querySelector('.picture'))")
+    one.context.close()
+
+
 def test_the_page_is_ready_within_a_second(browser: "Browser", address: str) -> None:
     assert any(_interactive_ms(browser, address) < 1000 for _ in range(30))  # other processes may be busy
 
