@@ -66,12 +66,7 @@ class Cluster:
                     if address != AUTO:
                         raise
                     self._ray.init(address="local", **options)
-        except (
-            ConnectionError,
-            RuntimeError,
-            ValueError,
-            OSError,
-        ) as error:  # nobody; another version
+        except Exception as error:  # nobody; another version; a node that does not start, for which Ray has no kind
             raise InputError(one_line(f"the cluster {address} cannot be joined: {error}")) from None
 
     @property
@@ -184,6 +179,8 @@ def _told_plainly(ray: "ModuleType") -> Iterator[None]:
             reason = str(error).strip().splitlines()[-1]
             raise XerteError(one_line(f"workers lack this xerte ({__version__}): {_ALIKE} ({reason})")) from None
         raise
+    except ray.exceptions.LocalRayletDiedError:
+        raise XerteError("Ray died on this machine: repeat the command once the cluster is up again") from None
     except ray.exceptions.RayError as error:
         lost = "every worker that tried ran out of memory or died: give workers more memory, or use fewer at once"
         raise XerteError(one_line(f"{lost} ({str(error).splitlines()[0]})")) from None

@@ -22,7 +22,7 @@ from xerte.api.faithfulness import faithfulness
 from xerte.api.model import Model
 from xerte.api.service import Service
 from xerte.api.spread import Source, evaluate_on, forecast_parts, run_on
-from xerte.cluster import Cluster, _unheard
+from xerte.cluster import Cluster, _told_plainly, _unheard
 from xerte.data import live, store
 from xerte.data.world import generate
 from xerte.errors import InputError, XerteError
@@ -234,6 +234,21 @@ def test_what_ray_says_of_dead_workers_stays_out_of_the_output(
     ray._private.worker.print_to_stdstream(said, ignore_prefix=False)
     logging.getLogger("ray.any").error("Unhandled error: Traceback of a second task that failed")
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_node_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**_: Any) -> None:
+        raise Exception("The current node timed out during startup.\nThis could happen because")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(InputError, match=r"^the cluster auto cannot be joined: The current node timed out during"):
+        Cluster()
+
+
+def test_a_node_that_is_lost_here_is_one_sentence() -> None:
+    with pytest.raises(XerteError, match=r"^Ray died on this machine: repeat the command"), _told_plainly(ray):
+        raise ray.exceptions.LocalRayletDiedError
 
 
 def test_what_ray_writes_while_it_starts_stays_out_of_the_output(capfd: pytest.CaptureFixture[str]) -> None:
