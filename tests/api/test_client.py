@@ -73,3 +73,4 @@ def test_rates_and_entities_are_those_of_the_model(client: xerte.Client) -> None
     assert [one.count for one in client.reliability()] == [one.count for one in model.reliability()]
     assert client.entity("Wenoravrin").facts == 739
     assert client.evaluate("valid").queries == 2 * model.dataset.sizes[1]
+    assert client.card().name == "recurrence"
