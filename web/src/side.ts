@@ -183,6 +183,8 @@ function comparison(story: Story, chosen: number, rival: number, choose: (rival:
 }
 
 const FEW_REASONS = 4;
+/** So much of a score may come by ways that are not drawn before a share is called the least it can be. */
+const UNDRAWN = 0.0005;
 
 function column(story: Story, candidate: Candidate): HTMLElement {
   const rows = candidate.reasons
@@ -232,11 +234,15 @@ export function aboutReason(story: Story, id: number, chosen: number): string[] 
 const toldSources = (story: Story, link: Link | undefined): string[] =>
   link ? story.source(link).map(([name, value]) => `${name}: ${value}`) : [];
 
+/** Of walks the heaviest are drawn; a fact may lie on others, too. */
+const atLeast = (story: Story, candidate: Candidate | undefined): string =>
+  !story.grown && (candidate?.rest ?? 0) >= UNDRAWN ? "at least " : "";
+
 export function aboutLink({ story, candidate }: Scene, link: Link): string[] {
   const share = shareOf(candidate, link);
   const strongest = link.looks.reduce((best, look) => (look.contribution > best.contribution ? look : best));
   const name = candidate ? story.name(candidate.entity) : "the answer";
-  const carried = wasKept(link) ? `carried ${percent(share)} of ${name}’s score` : `pruned`;
+  const carried = wasKept(link) ? `carried ${atLeast(story, candidate)}${percent(share)} of ${name}’s score` : `pruned`;
   const facts = [...new Set(link.members.flatMap((id) => story.links[id]?.sentence ?? []))];
   const [first = link.sentence, ...others] = facts.includes(link.sentence)
     ? [link.sentence, ...facts.filter((one) => one !== link.sentence)]
@@ -256,7 +262,8 @@ export function aboutNode({ story, candidate, links }: Scene, node: Node): strin
   const facts = links.filter((link) => link.target === node.id && wasKept(link));
   const share = facts.reduce((sum, link) => sum + shareOf(candidate, link), 0);
   const name = candidate ? story.name(candidate.entity) : "the answer";
-  const through = node.id === 0 ? "the question" : `${percent(share)} of ${name}’s score came this way`;
+  const through =
+    node.id === 0 ? "the question" : `${atLeast(story, candidate)}${percent(share)} of ${name}’s score came this way`;
   const attention = node.attention.map((value) => value.toFixed(3)).join(" → ");
   const told = [...new Set(facts.flatMap((link) => link.members.flatMap((id) => story.links[id]?.sentence ?? [])))];
   const many = (node.count ?? 1) > 1 ? `, ${String(node.count)} times, last` : "";

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { bundled, LEVELS, toldLink } from "../src/bundle";
 import { unpack, type Packed } from "../src/document";
+import type { Scene } from "../src/draw";
+import { aboutLink } from "../src/side";
 import { LEGIBLE, sceneOf, zoomOf } from "../src/scene";
 import { byTable } from "../src/text";
 import { chosen, shareOf } from "../src/view";
@@ -130,6 +132,23 @@ test("a long marriage is one line to the other and one to and fro, and a walk th
     ["marries ×2, 2001–2002", [1, 3], [3, 4, 5, 6]],
   ]);
   expect(links.map((link) => shareOf(candidate, link))).toEqual([1, 0.5]); // not 1: there and back
+});
+
+test("what a line carried is called the least it can be where ways are left out", () => {
+  const { edges, candidates, names } = REPEATED;
+  const told = (part: boolean, rest: number): string => {
+    const story = unpack({
+      ...REPEATED,
+      names: [...names, "walk"],
+      edges: part ? { ...edges, part: edges.source.map(() => names.length) } : edges,
+      candidates: candidates.map((one) => ({ ...one, rest })),
+    });
+    const [link] = story.links;
+    if (!link) throw new Error("no link");
+    return aboutLink({ story, candidate: story.candidates[0] } as Scene, link)[1] ?? "";
+  };
+  expect(told(true, 0.1)).toContain("carried at least 50.0 %");
+  expect([told(true, 0), told(false, 0.1)].map((text) => text.includes("at least"))).toEqual([false, false]);
 });
 
 test("all facts between two: the arrow, the number and the date are those of what is written", () => {
