@@ -14,6 +14,7 @@ from typing import Any
 
 from fuzz.judge import Record, WrongError, judge
 from fuzz.mutate import mutated, odd_text
+from xerte.api.preview import preview
 from xerte.data import events, reading
 from xerte.data.budget import Budget
 from xerte.data.events import EventLog, read_events
@@ -30,6 +31,8 @@ JUNK = [
     b"a,r,b,2024-01-01,x,y",
     b"\x00",
 ]
+_LOOKED_AT = 0.1
+"""So many inputs are looked at, not imported."""
 Rows = list[tuple[str, str, str, str]]
 
 
@@ -46,7 +49,10 @@ def run(record: Record, rng: random.Random, folder: Path) -> None:
     path = folder / name
     path.write_bytes(content)
     try:
-        judge(record, f"{name} {options!r} {content!r}", lambda: _read(path, options))
+        if rng.random() < _LOOKED_AT:
+            judge(record, f"preview {name} {content!r}", lambda: preview([path]))
+        else:
+            judge(record, f"{name} {options!r} {content!r}", lambda: _read(path, options))
     finally:
         for one in folder.iterdir():
             one.unlink()

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from xerte.api.preview import preview
 from xerte.cli import app
+from xerte.errors import InputError
 
 GAMES = "Tourney_Date;winner_name;loser_name;Cup;score\n" + "".join(
     f"{day:02}.03.2024;p{day % 5};p{day % 7 + 1};{'Open' if day % 2 else ''};6-{day}\n" for day in range(1, 32)
@@ -467,3 +468,9 @@ def test_a_header_that_names_no_row_numbers_is_no_line_above_it(tmp_path: Path) 
     rows = [f'{n} "a{n % 5}" meets b{n % 4} 2024-01-{n % 28 + 1:02}' for n in range(60)]
     seen = preview([table(tmp_path / "r.txt", "who what whom when", rows)])
     assert "--sql" not in seen.command
+
+
+def test_a_document_without_rows_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "e.json").write_text("<html>\n<p>404 Not Found</p>\n</html>\n")
+    with pytest.raises(InputError, match=r"e\.json holds no row that can be read: line 1: not valid JSON"):
+        preview([tmp_path / "e.json"])

@@ -11,7 +11,7 @@ from typing import Any
 from xerte.data.detours import detour, other_encoding
 from xerte.data.guess import ColumnSeen, Guess, look
 from xerte.data.opening import open_sources
-from xerte.data.reading import Scratch, scratch
+from xerte.data.reading import Scratch, readable, scratch
 from xerte.data.records import Fault, records
 from xerte.data.rhythm import LONG_DAYS
 from xerte.data.source import FileFormat, Source
@@ -72,10 +72,14 @@ def preview(files: Sequence[Path], **options: Any) -> Preview:
             options |= {"encoding": encoding}
             source = _opened(db, files[0], None, given | options)
             strange = [f"it is not in UTF-8 and was read as {encoding}: if names look wrong, name another --encoding"]
+        if not source.columns:
+            first = next(iter(_faults(source)), "it has no columns")
+            raise InputError(f"{source.path} holds no row that can be read: {first}")
         no_header = _looks_like_data(source)
         if no_header:
             source = replace(source, header=False, columns=tuple(str(n + 1) for n in range(len(source.columns))))
-        guess = look(db, source)
+        with readable(source.path):
+            guess = look(db, source)
         faults = _faults(source)
     problems = [*([around.note] if around else []), *strange, *_problems(guess, faults)]
     chosen = _chosen(guess, bool(faults), no_header)
