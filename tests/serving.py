@@ -5,12 +5,14 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from benchmarks.serving import until_fitted
 from xerte.app.served import Served
 from xerte.app.server import create_app
 from xerte.app.settings import ServerSettings
@@ -41,3 +43,14 @@ def server(*arguments: str, home: Path) -> Iterator[str]:
         process.terminate()
         process.communicate(timeout=120)
         assert process.returncode == 0
+
+
+def until_learned(address: str) -> None:
+    """Waits for what a server learns at its first questions: on a busy machine that takes longer than they may."""
+    question = b'{"subject": "Wenoravrin", "relation": "condemns", "time": "2022-10-20"}'
+    asked = urllib.request.Request(f"{address}/api/v1/forecast", question, {"Content-Type": "application/json"})
+    for _ in range(600):
+        with suppress(OSError), urllib.request.urlopen(asked, timeout=60):
+            break
+        time.sleep(0.5)
+    until_fitted(int(address.rpartition(":")[2]))

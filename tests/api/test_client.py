@@ -5,13 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 import xerte
-from serving import server
+from serving import server, until_learned
 from xerte.api.client import ServerError
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[xerte.Client]:
     with server("--model", "recurrence", home=tmp_path_factory.mktemp("home")) as address, xerte.Client(address) as one:
+        until_learned(address)
         yield one
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from serving import server
+from serving import server, until_learned
 from xerte.app.page import PAGE
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def browser() -> Iterator["Browser"]:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with server("--model", "recurrence", home=tmp_path_factory.mktemp("home")) as one:
+        until_learned(one)
         yield one
 
 
