@@ -213,7 +213,7 @@ def calibrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Calibrates a saved model on the latest validation facts, or on newer ones.
+    """Calibrates a saved model anew, on valid or on later facts.
 
     What was measured is kept in its folder. Probabilities drift away from a world that changes: calibrate again from
     time to time.
