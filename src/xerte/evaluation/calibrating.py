@@ -24,6 +24,8 @@ Real = npt.NDArray[np.float64]
 
 QUESTIONS = 24_576
 """Of the latest ones, so many are asked."""
+RECENT = 2048
+"""Of what came since valid, too: so few follow a changing world best, as ICEWS14's and YAGO's valid facts show."""
 EDGES = (0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 FEWEST = 50
 """Of fewer, nothing is learned."""

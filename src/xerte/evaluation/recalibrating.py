@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from xerte.data.dataset import Dataset
-from xerte.evaluation.calibrating import FEWEST, QUESTIONS, checked_in_turn, fitted
+from xerte.evaluation.calibrating import FEWEST, RECENT, checked_in_turn, fitted
 from xerte.evaluation.calibration import Calibration, Check
 from xerte.evaluation.observed import Questions, Seen, asked
 from xerte.forecaster import Forecaster
@@ -21,7 +21,7 @@ def check_anew(
     dataset: Dataset,
     history: TemporalIndex,
     calibration: Calibration,
-    most: int = QUESTIONS,
+    most: int = RECENT,
     turns: int = TURNS,
     progress: Callable[[int, int], None] | None = None,
 ) -> Check | None:

@@ -12,7 +12,7 @@ from xerte import __version__
 from xerte.baselines.recurrence import Recurrence
 from xerte.data.dataset import Dataset
 from xerte.data.lineage import Lineage
-from xerte.evaluation.calibrating import QUESTIONS, calibrate
+from xerte.evaluation.calibrating import QUESTIONS, RECENT, calibrate
 from xerte.evaluation.calibration import Calibration
 from xerte.forecaster import Forecaster
 from xerte.graph.index import TemporalIndex
@@ -67,11 +67,12 @@ def calibrated(
     until: int | None = None,
 ) -> Calibration | None:
     """A calibration to keep with a model: from more questions, with the sizes of recurrence's sets beside its own."""
-    found, floor = calibrate(forecaster, dataset, history, progress, QUESTIONS, until), Recurrence.fit(dataset)
+    floor, most = Recurrence.fit(dataset), QUESTIONS if until is None else RECENT
+    found = calibrate(forecaster, dataset, history, progress, most, until)
     if until is None:
         usual = calibration_of(floor, dataset, history, {})
     else:
-        usual = calibrate(floor, dataset, history, None, FEWER, until)
+        usual = calibrate(floor, dataset, history, None, RECENT, until)
     return found if found is None or usual is None else replace(found, usual_sizes=usual.sizes)
 
 
