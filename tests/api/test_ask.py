@@ -1,6 +1,7 @@
 """Questions of likelihood in names and dates."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from xerte.api.ask import Asker
 from xerte.api.durations import parse_duration
 from xerte.api.grammar import chosen
 from xerte.api.knowing import Knowing
+from xerte.api.plots import lines_plot
 from xerte.api.questions import read_names
 from xerte.baselines.recurrence import Recurrence
 from xerte.data import store
@@ -428,3 +430,13 @@ def test_a_watch_list_that_names_nobody_or_is_not_there_is_told(asker: Asker, tm
         asker.scan("7d", watch=[])
     with pytest.raises(InputError, match=r"watch\.txt does not exist: give a file with one name per line"):
         read_names(tmp_path / "watch.txt")
+
+
+def test_a_plot_over_time_puts_every_value_at_its_date() -> None:
+    """A line without values at some dates was stretched over all of them, and its dates were written."""
+    dates = ["2024-01-01", "2024-01-02", "2024-01-03"]
+    drawn = lines_plot({"few": [("2024-01-02", 0.3)], "all": list(zip(dates, (0.1, 0.2, 0.4), strict=True))}, dates, "")
+    of_all = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    assert of_all[0] == of_all[2]
+    assert of_all[1] < of_all[2] < of_all[3]
+    assert drawn.count("2024-01-01</text>") == drawn.count("2024-01-03</text>") == 1

@@ -54,7 +54,8 @@ def report(found: Backtest) -> str:
         )
         for name, one in found.judged.items()
     ]
-    parts = [_table("All", _ALL, all), _wide(lines_plot(over_time, "Brier skill over climatology, by time"))]
+    plot = lines_plot(over_time, found.times, "Brier skill over climatology, by time")
+    parts = [_table("All", _ALL, all), _wide(plot)]
     parts += [reliability_plot(one.levels, name) for name, one in found.judged.items()]
     for name, one in found.judged.items():
         worst = sorted(one.relations.items(), key=lambda item: item[1].gain)

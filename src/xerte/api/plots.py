@@ -57,8 +57,10 @@ def reliability_plot(levels: Sequence[Level], title: str) -> str:
     return document(_LEFT + _SIZE + 20, _TOP + _SIZE + _BOTTOM, title, _STYLE, parts)
 
 
-def lines_plot(lines: Mapping[str, Sequence[tuple[str, float]]], title: str, width: int = 640) -> str:
-    """Values over time, a line for each name."""
+def lines_plot(
+    lines: Mapping[str, Sequence[tuple[str, float]]], dates: Sequence[str], title: str, width: int = 640
+) -> str:
+    """Values over time, a line for each name; of some of the dates, at which it has a value."""
     values = [value for line in lines.values() for _, value in line] or [0.0]
     low, high = min(0.0, *values), max(0.05, *values)
     parts = [text(0, 18, title, "title")]
@@ -69,9 +71,10 @@ def lines_plot(lines: Mapping[str, Sequence[tuple[str, float]]], title: str, wid
     for value in (low, 0.0, high) if low < 0 else (0.0, high / 2, high):
         parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_LEFT + width}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>')
         parts.append(text(_LEFT - 6, y(value) + 4, f"{value:.2f}", "right soft"))
+    step, at = width / max(1, len(dates) - 1), {date: place for place, date in enumerate(dates)}
     for place, (name, line) in enumerate(lines.items()):
-        step, colour = width / max(1, len(line) - 1), COLOURS[place % len(COLOURS)]
-        points = [(_LEFT + at * step, y(value)) for at, (_, value) in enumerate(line)]
+        colour = COLOURS[place % len(COLOURS)]
+        points = [(_LEFT + step * at[date], y(value)) for date, value in line]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
         parts.append(f'<polyline class="line" style="stroke:{colour}" points="{path}"/>')
         for (px, py), (date, value) in zip(points, line, strict=True):
@@ -80,10 +83,8 @@ def lines_plot(lines: Mapping[str, Sequence[tuple[str, float]]], title: str, wid
         parts.append(
             f'<text x="{_LEFT + 160 * place}" y="{_TOP + _SIZE + 42}" style="fill:{colour}">{escape(name)}</text>'
         )
-    dates = next(iter(lines.values()), [])
-    for at, anchor in ((0, ""), (len(dates) - 1, "right")):
-        if dates:
-            parts.append(text(_LEFT + (width if at else 0), _TOP + _SIZE + 22, dates[at][0], f"{anchor} soft"))
+    parts += [text(_LEFT, _TOP + _SIZE + 22, dates[0], "soft")] if dates else []
+    parts += [text(_LEFT + width, _TOP + _SIZE + 22, dates[-1], "right soft")] if len(dates) > 1 else []
     return document(_LEFT + width + 20, _TOP + _SIZE + _BOTTOM, title, _STYLE, parts)
 
 
