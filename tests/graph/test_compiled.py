@@ -50,6 +50,9 @@ def test_bits_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     bits, asked = Bits(np.sort(rng.choice(5000, 3000, replace=False)), 5000), rng.permutation(5001).reshape(3, -1)
     count, found = loops("graph.slots_compiled").bits(bits._table, asked)
+    for beyond in (-1, 64 * len(bits._table)):
+        with pytest.raises(IndexError, match="not among the 5056"):
+            loops("graph.slots_compiled").bits(bits._table, np.array([0, beyond]))
     monkeypatch.setattr(kernels, "compiled", lambda name, rows=0: None)
     for mine, plain in zip((count, found), bits.find(asked), strict=True):
         assert (mine == plain).all()

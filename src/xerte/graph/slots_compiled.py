@@ -33,9 +33,14 @@ def first_alike(values: Tensor) -> Tensor:
 
 
 def bits(table: Words, value: Places) -> tuple[Places, npt.NDArray[np.bool_]]:
-    """As `Bits.find`, of a table as it has."""
+    """As `Bits.find`, of a table as it has.
+
+    Raises:
+        IndexError: a value is beyond it.
+    """
     count, found = np.empty(value.shape, np.int64), np.empty(value.shape, np.bool_)
-    _bits(table.ctypes.data, value.ravel(), count.reshape(-1), found.reshape(-1))
+    if not _bits(table.ctypes.data, len(table), value.ravel(), count.reshape(-1), found.reshape(-1)):
+        raise IndexError(f"a value is not among the {64 * len(table)} that have a bit")
     return count, found
 
 
@@ -72,7 +77,10 @@ def _first_alike(values, out):
 _VALUES = types.int64[::1]
 
 
-@njit(types.void(types.int64, _VALUES, _VALUES, types.boolean[::1]), nogil=True, cache=True)
-def _bits(table, value, count, found):
+@njit(types.boolean(types.int64, types.int64, _VALUES, _VALUES, types.boolean[::1]), nogil=True, cache=True)
+def _bits(table, words, value, count, found):
     for at in range(len(value)):
+        if not 0 <= value[at] >> 6 < words:
+            return False
         count[at], found[at] = counted(table, value[at])
+    return True
