@@ -346,8 +346,16 @@ def test_a_validation_is_timed_on_facts_that_follow_each_other(world: Dataset, m
     assert [len(facts) for facts in asked] == [1, 1, few]
     for column, whole in zip(asked[2].columns(), valid[first : first + few].columns(), strict=True):
         assert (column == whole).all()
-    times, all_times = len(set(asked[2].time)), len(set(valid.time))
-    assert told == pytest.approx(0.1 * all_times + (2.0 - 0.1 * times) / few * len(valid)), "a time's work is done once"
+    (times, questions), (all_times, all_questions) = (
+        (
+            len(set(facts.time)),
+            sum(len(set(zip(one, facts.relation, facts.time, strict=True))) for one in (facts.subject, facts.object)),
+        )
+        for facts in (asked[2], valid)
+    )
+    assert told == pytest.approx(0.1 * all_times + (2.0 - 0.1 * times) / questions * all_questions), (
+        "work that is shared"
+    )
 
 
 def test_another_dataset_in_the_same_folder_is_refused(world: Dataset, tmp_path: Path) -> None:
