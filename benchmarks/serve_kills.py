@@ -20,6 +20,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class Sender:
                 self.waiting = []
                 call(self.port, "forecast", _QUESTION)
                 self.answered += 1
-            except (OSError, ValueError):  # killed
+            except (OSError, ValueError, HTTPException):  # killed
                 return
 
     def _event(self, draw: random.Random) -> dict[str, str]:
