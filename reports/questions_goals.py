@@ -10,7 +10,8 @@ BENCHMARKS = ("icews14", "icews0515", "icews18", "yago")
 SKILL, ECE, MANY = 0.25, 0.02, 20_000
 """Skill over climatology; calibration error, where so many questions were asked."""
 _HELD = 0.9
-_FEWEST = 10
+FEWEST = 10
+"""Of fewer that came true nothing is decided: resampling them tells nothing."""
 
 
 class Verdict(StrEnum):
@@ -48,7 +49,7 @@ def horizon_verdicts(one: dict[str, Any]) -> tuple[Verdict, Verdict, Verdict]:
 
     Where hardly any came true nothing is decided: resampling them tells nothing.
     """
-    if round(one["happened"] * one["questions"]) < _FEWEST:
+    if round(one["happened"] * one["questions"]) < FEWEST:
         return Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.UNDECIDED
     skill = judged(SKILL, one["skill"], one["skill_low"], one["skill_high"])
     over = judged(0.0, one["over_recency"], one["over_recency_low"], one["over_recency_high"])
@@ -67,3 +68,10 @@ def set_verdicts(
     wide = 0.02 if dataset in BENCHMARKS else 0.01 + 2 * sqrt(_HELD * (1 - _HELD) / max(1, check["questions"]))
     smaller = None if usual is None else (Verdict.MET if check["size"] < usual["size"] else Verdict.MISSED)
     return calibrated(check), between(check["coverage"], _HELD - wide, _HELD + wide), smaller
+
+
+def time_verdict(one: dict[str, Any]) -> Verdict:
+    """Of the median's error, which shall be less than the mean gap's."""
+    if one["events"] < FEWEST:
+        return Verdict.UNDECIDED
+    return judged(0.0, one["less"], one["less_low"], one["less_high"])

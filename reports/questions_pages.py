@@ -6,7 +6,16 @@ from typing import Any
 
 from benchmarks.questions import FORMAT as SPEED_FORMAT
 from reports.questions import FOLDER, FORMAT
-from reports.questions_goals import BENCHMARKS, KINDS, Verdict, at_most, horizon_verdicts, judged, set_verdicts
+from reports.questions_goals import (
+    BENCHMARKS,
+    FEWEST,
+    KINDS,
+    Verdict,
+    at_most,
+    horizon_verdicts,
+    set_verdicts,
+    time_verdict,
+)
 from reports.questions_several import page_rows
 from reports.table import Block
 from xerte.files import read_json
@@ -67,6 +76,8 @@ def horizons(root: Path) -> Sequence[Block]:
                     f"{one['over_recency']:.3f} [{one['over_recency_low']:.3f}, {one['over_recency_high']:.3f}]",
                     f"{one['ece']:.4f} ({one['ece_of_chance']:.4f})",
                 ]
+                if round(one["happened"] * one["questions"]) < FEWEST:
+                    cells[:2] = "too few", "too few"
                 if kind in KINDS:
                     cells = [f"{cell} {_word(of)}" for cell, of in zip(cells, horizon_verdicts(one), strict=True)]
                 happened = f"{100 * one['happened']:.{2 if one['happened'] >= 0.0001 else 4}f} %"
@@ -125,7 +136,7 @@ def times(root: Path) -> Sequence[Block]:
             less = "not measured"
             if "less_low" in one:
                 ends = one["less_low"], one["less_high"]
-                less = f"{one['less']:.1f} [{ends[0]:.1f}, {ends[1]:.1f}] {_word(judged(0.0, one['less'], *ends))}"
+                less = f"{one['less']:.1f} [{ends[0]:.1f}, {ends[1]:.1f}] {_word(time_verdict(one))}"
             rows.append((body["dataset"], body["model"], *numbers, less))
     return [_table(_TIMES, rows)]
 
@@ -181,7 +192,7 @@ def _verdicts(body: dict[str, Any]) -> Iterator[tuple[str, Verdict]]:
     if body.get("anew"):
         yield from zip(_GOALS[6:8], set_verdicts(body["dataset"], body["anew"], None)[:2], strict=True)
     if "less_low" in (one := body.get("time", {})):
-        yield _GOALS[8], judged(0.0, one["less"], one["less_low"], one["less_high"])
+        yield _GOALS[8], time_verdict(one)
 
 
 def commits(root: Path) -> Sequence[Block]:
