@@ -25,7 +25,8 @@ def test_the_pretrained_models_are_found_by_name_from_the_wheel(tmp_path: Path) 
         capture_output=True,
         text=True,
     )
-    found = {one["name"]: one for one in json.loads(listed.stdout) if one["dataset"]}
+    made = ("recurrence", "oracle")  # they need no weights
+    found = {one["name"]: one for one in json.loads(listed.stdout) if one["name"] not in made}
     assert set(found) == {state.parent.name for state in (ROOT / "pretrained").glob("*/state.json")}
     assert all(one["folder"].startswith(str(tmp_path / "installed")) for one in found.values())
     assert all(one["test_mrr"] > 0 for one in found.values())

@@ -50,7 +50,9 @@ def _refuse_known(model: "Model", split: Split) -> None:
     if calendar.parse(last) > calendar.parse(first):
         raise InputError(
             f"{model.name} was calibrated on facts until {last}, and test begins at {first}: it knows the answers",
-            hint="run `xerte model calibrate` without --until first",
+            hint="calibrate it on valid first",
+            code="knows_answers",
+            model=model.source,
         )
 
 

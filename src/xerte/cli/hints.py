@@ -10,6 +10,7 @@ _HINTS = {
     "file_exists": "choose another file, or overwrite it with --force",
     "file_waits": "mend it, or take all other rows with --bad-rows skip",
     "future": "where it is meant, say so with --future",
+    "knows_answers": "`xerte model calibrate {model}` calibrates it on valid",
     "name_taken": "choose another name, or replace it with --replace",
     "needs_query": 'say what to read with `xerte data import … --sql "FROM table"`',
     "not_imported": "prepare it with `xerte data import`",
