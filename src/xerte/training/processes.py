@@ -12,6 +12,7 @@ What travels per step: one float32 for each parameter and one for the count; mea
 """
 
 import atexit
+import gc
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Processes:
             store = PrefixStore(f"attempt {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
             backend = "nccl" if device.type == "cuda" else "gloo"
             dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_PATIENCE)
-            atexit.register(dist.destroy_process_group)
+            atexit.register(_leave)
         return Processes(dist.get_rank(), dist.get_world_size())
 
     @property
@@ -114,6 +115,12 @@ class Processes:
 
 
 ALONE = Processes()
+
+
+def _leave() -> None:
+    """Ends the threads of the group: one that still lets go of a tensor while Python ends would abort the process."""
+    dist.destroy_process_group()
+    gc.collect()
 
 
 def own_device(device: torch.device) -> torch.device:
