@@ -33,7 +33,7 @@ from xerte.experiment.saved import (
 from xerte.experiment.trace import device_name
 from xerte.forecaster import Forecaster, Learner
 from xerte.graph.stored import index_of
-from xerte.storage import lock
+from xerte.storage import lock, sweep
 from xerte.training.checkpoint import refuse_other, remove_state
 from xerte.training.loop import Trainer
 from xerte.training.processes import Processes, own_device
@@ -128,6 +128,7 @@ def train(
             module, metadata = load_model(folder, dataset)
             if processes.first:
                 remove_state(folder / CHECKPOINT)
+                sweep(folder)  # whoever was killed just after it was finished
             kept = Recurrence.fit(dataset) if is_behind(metadata) else module.to(chosen)
             return Trained(module.to(chosen), kept, metadata, finished=True)
         floor = Floor.of(dataset, history) if compare else None
