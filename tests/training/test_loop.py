@@ -281,6 +281,9 @@ def test_resuming_does_not_lose_what_was_told_before(world: Dataset, tmp_path: P
     assert [(epoch["loss"], epoch["valid"]) for epoch in again] == [(epoch["loss"], epoch["valid"]) for epoch in whole]
 
 
+LEFT = ".state.json.part-0123456789abcdef.lock"
+
+
 def test_finished_training_is_not_repeated(world: Dataset, tmp_path: Path, uninterrupted: str) -> None:
     run(world, tmp_path)
     files = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
@@ -288,8 +291,10 @@ def test_finished_training_is_not_repeated(world: Dataset, tmp_path: Path, unint
     def nothing(_: Progress | Epoch) -> None:
         raise AssertionError("trained again")
 
+    (tmp_path / LEFT).touch()
     again = train(world, resolve("world", world, SMALL), "cpu", 0, tmp_path, nothing, nothing)
     assert again.finished
+    assert not (tmp_path / LEFT).exists()  # of one who was killed just after it was finished
     assert digest(again.model) == uninterrupted
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == files
 
